@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Prints random scenarios, one a line: programs of one kind, on meshes of several shapes and device orders, arguments cut at random.
 
-    generate.py KIND SEED COUNT > PROGRAMS.jsonl        (a kind is a module beside this one, from convolutions to slices)
+    generate.py KIND SEED COUNT > PROGRAMS.jsonl        (a kind is a module beside this one, from calls to slices)
 
 The same seed gives the same programs. judge.py compares what becomes of them with JAX, ../arithmetic/compare.py the arithmetic.
 """
 import json
 import sys
 
+import calls
 import convolutions
 import draws
 import expressions
@@ -23,7 +24,7 @@ import shapes
 import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (convolutions, draws, expressions, loops, lookups, networks,
+KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, expressions, loops, lookups, networks,
                                                            operands, per_device, products, rearrangements, recurrent, shapes, slices)}
 
 

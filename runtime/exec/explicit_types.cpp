@@ -138,6 +138,7 @@ class GraphTyping {
     held.attrs = std::move(attrs);
     held.where = node.where;
     held.user_op = node.user_op;
+    held.call = node.call;
     typed_.values.push_back({graph_.type(value), NodeId(typed_.nodes.size()), 0});
     now_[std::size_t(value)] = held.results[0];
     typed_.nodes.push_back(std::move(held));

@@ -127,7 +127,8 @@ static std::string key_for(std::uint64_t id, std::string_view structure, const P
 
 std::vector<Array> JitFunction::call(const Call& call, Where where) const {
   Context& context = Context::current();
-  if (context.tracer()) {  // inlined; its shardings become constraints
+  if (const std::shared_ptr<Tracer> tracer = context.tracer()) {  // inlined; its shardings become constraints
+    const auto open = tracer->open_call();
     const auto in = in_shardings_of(state_->options, call, where);
     auto argument = [&](std::size_t i) { return leaf_text("pjit arguments", "args", call.paths ? call.paths() : KeyPaths(), i); };
     TreeResults results = state_->function(constrained(call.args, in, argument, where));

@@ -147,7 +147,7 @@ class Parting {
     if (meshes_.number_of(node) < 0 &&
         std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return home(id).mesh > 0; }))
       attrs.set(spmd::kMeetsMeshes, true);
-    out_.set_place(node.where, node.user_op);
+    out_.set_place_of(node);
     const std::vector<ValueId> found = out_.emit(*node.op, operands_of(node), attrs);
     for (std::size_t r = 0; r < found.size(); ++r) renamed_[std::size_t(node.results[r])] = found[r];
   }
@@ -175,7 +175,7 @@ class Parting {
     Graph graph = body.builder.finish();
     const std::vector<Sharding> out_specs = lie(graph, body, mesh, made);
     const Node& last = graph_.nodes[nodes.back()];
-    out_.set_place(last.where, last.user_op);
+    out_.set_place_of(last);
     const std::vector<ValueId> found = out_.emit(ops::kOnMesh, body.operands,
                                                  Attrs{{"bodies", Bodies{std::make_shared<const Graph>(std::move(graph))}},
                                                        {"axis_names", meshes_.at(mesh).axis_names()},
@@ -191,7 +191,7 @@ class Parting {
   void add(Body& body, const Node& node, int mesh) {
     std::vector<ValueId> operands;
     for (std::size_t i = 0; i < node.operands.size(); ++i) operands.push_back(operand(body, node, i, mesh));
-    body.builder.set_place(node.where, node.user_op);
+    body.builder.set_place_of(node);
     const std::vector<ValueId> found = body.builder.emit(*node.op, operands, node.attrs);
     for (std::size_t r = 0; r < found.size(); ++r) body.values[node.results[r]] = found[r];
   }

@@ -41,6 +41,8 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
                                std::shared_ptr<const BoundAxes> bound = nullptr, std::optional<Mesh> mesh = std::nullopt,
                                const std::vector<bool>& weak_params = {}, TypesInTrace types = {});
 
+  // What is traced while the returned object lives is a call that is compiled by itself.
+  [[nodiscard]] GraphBuilder::OpenCall open_call() { return GraphBuilder::OpenCall(builder_); }
   std::vector<Array> call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);
   // Emits a graph on arrays; its results.
   std::vector<Array> emit(const Graph& graph, const std::vector<Array>& args, Where where);

@@ -1,6 +1,8 @@
 #include "runtime/graph/builder.h"
 
 #include <algorithm>
+#include <optional>
+
 #include "runtime/base/at_place.h"
 
 namespace shardlab {
@@ -38,7 +40,7 @@ std::vector<ValueId> GraphBuilder::emit(const OpDef& op, const std::vector<Value
     results.push_back(ValueId(graph_.values.size()));
     graph_.values.push_back({types[i], node, int(i)});
   }
-  graph_.nodes.push_back({&op, operands, results, std::move(attrs), where_, user_op_.empty() ? std::string(op.name) : user_op_});
+  graph_.nodes.push_back({&op, operands, results, std::move(attrs), where_, user_op_.empty() ? std::string(op.name) : user_op_, call_});
   return results;
 }
 
@@ -69,6 +71,8 @@ std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> ar
                      op.operands_min == op.operands_max ? fmt::format("{}", op.operands_min)
                                                         : fmt::format("{} to {}", op.operands_min, op.operands_max));
   SL_CHECK(op.expand != nullptr, "{} has no expansion", op.name);
+  std::optional<OpenCall> open;
+  if (op.compiled_alone) open.emplace(*this);
   if (!user_op_.empty()) return op.expand(*this, op, args, attrs);
   where_ = where;
   user_op_ = op.name;

@@ -28,11 +28,34 @@ class GraphBuilder {
   // A user's call of any op: runs its expansion with `where` and the op's name attached to what it emits. While 64-bit types are off,
   // attributes that ask for one ask for the 32-bit one, with a warning.
   std::vector<ValueId> call(const OpDef& op, std::span<const Arg> args, const Attrs& attrs, Where where);
-  // The user's line and op that nodes emitted from now on belong to (transformations copy them from the nodes that they transform).
-  void set_place(Where where, std::string user_op) {
+  // The user's line, op and compiled call that nodes emitted from now on belong to (transformations copy them from the nodes that they
+  // transform).
+  void set_place(Where where, std::string user_op, CallRef call = {}) {
     where_ = where;
     user_op_ = std::move(user_op);
+    call_ = call != nullptr ? std::move(call) : open_call_;
   }
+  void set_place_of(const Node& node) { set_place(node.where, node.user_op, node.call); }
+  // What is emitted while it lives is a call of its own.
+  class OpenCall {
+   public:
+    explicit OpenCall(GraphBuilder& b) : b_(b), before_(b.call_), open_before_(b.open_call_) {
+      b.open_call_ = b.call_ = std::make_shared<const Call>(Call{before_, {}});
+    }
+    ~OpenCall() {
+      b_.call_ = std::move(before_);
+      b_.open_call_ = std::move(open_before_);
+    }
+    OpenCall(const OpenCall&) = delete;
+    OpenCall& operator=(const OpenCall&) = delete;
+
+   private:
+    GraphBuilder& b_;
+    CallRef before_, open_before_;
+  };
+  const CallRef& present_call() const { return call_; }
+  const Where& present_where() const { return where_; }
+  const std::string& present_op() const { return user_op_; }  // empty: none is expanded or transformed
   // In the body of a manual region or under a named vmap, and in bodies inside them; else nothing.
   void set_bound(std::shared_ptr<const BoundAxes> bound) { bound_ = std::move(bound); }
   const std::shared_ptr<const BoundAxes>& bound() const { return bound_; }
@@ -57,6 +80,7 @@ class GraphBuilder {
   std::shared_ptr<const BoundAxes> bound_;
   Where where_;
   std::string user_op_;
+  CallRef call_, open_call_;  // that nodes belong to; the same where nothing else is said
 };
 
 }  // namespace shardlab

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/where.h"
+#include "runtime/graph/call.h"
 #include "runtime/graph/op_def.h"
 
 namespace shardlab {
@@ -24,6 +25,7 @@ struct Node {
   Attrs attrs;          // bodies too: attribute "bodies"
   Where where;          // the user's line
   std::string user_op;  // the op the user called, e.g. "mean" for its reduce_sum
+  CallRef call = {};    // the innermost one that it is in
 };
 
 // Nodes are in topological order: every operand is a parameter or the result of an earlier node.

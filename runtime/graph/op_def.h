@@ -234,6 +234,7 @@ struct OpDef {
   TransposeRule transpose = nullptr;  // ops that are linear in some operand
   BatchRule batch = nullptr;          // elementwise ops and constants need none
   std::vector<Sample> (*samples)() = nullptr;
+  bool compiled_alone = false;  // JAX jits the function, so that its module calls it (runtime/graph/call.h)
 };
 
 }  // namespace shardlab

@@ -137,19 +137,20 @@ constexpr OpDef activation(std::string_view name, std::string_view doc, Expand e
 extern const OpDef kElu, kCelu, kSelu, kLeakyRelu, kRelu6, kHardSigmoid, kHardSilu, kHardTanh, kSoftSign, kLogSigmoid, kMish, kSquareplus,
     kOneHot, kGlu;
 
-const OpDef kElu = activation("elu", "x above 0, alpha (exp(x) - 1) below.", expand_elu, kAlphaAttrs);
-const OpDef kCelu = activation("celu", "x above 0, alpha (exp(x / alpha) - 1) below.", expand_celu, kAlphaAttrs);
-const OpDef kSelu = activation("selu", "The self-normalising scaled elu.", expand_selu);
-const OpDef kLeakyRelu = activation("leaky_relu", "x above 0, a small slope below.", expand_leaky_relu, kSlopeAttrs);
+const OpDef kElu = compiled_alone(activation("elu", "x above 0, alpha (exp(x) - 1) below.", expand_elu, kAlphaAttrs));
+const OpDef kCelu = compiled_alone(activation("celu", "x above 0, alpha (exp(x / alpha) - 1) below.", expand_celu, kAlphaAttrs));
+const OpDef kSelu = compiled_alone(activation("selu", "The self-normalising scaled elu.", expand_selu));
+const OpDef kLeakyRelu = compiled_alone(activation("leaky_relu", "x above 0, a small slope below.", expand_leaky_relu, kSlopeAttrs));
 const OpDef kRelu6 = activation("relu6", "minimum(maximum(x, 0), 6).", expand_relu6);
-const OpDef kHardSigmoid = activation("hard_sigmoid", "relu6(x + 3) / 6.", expand_hard_sigmoid);
+const OpDef kHardSigmoid = compiled_alone(activation("hard_sigmoid", "relu6(x + 3) / 6.", expand_hard_sigmoid));
 const OpDef kHardSilu = activation("hard_silu", "x * hard_sigmoid(x).", expand_hard_silu, {}, kHardSiluAliases);
-const OpDef kHardTanh = activation("hard_tanh", "x held between -1 and 1.", expand_hard_tanh);
-const OpDef kSoftSign = activation("soft_sign", "x / (|x| + 1).", expand_soft_sign, {}, kSoftSignAliases);
-const OpDef kLogSigmoid = activation("log_sigmoid", "log(logistic(x)).", expand_log_sigmoid);
-const OpDef kMish = activation("mish", "x * tanh(softplus(x)).", expand_mish);
-const OpDef kSquareplus = activation("squareplus", "(x + sqrt(x^2 + b)) / 2.", expand_squareplus, kPlusAttrs);
-const OpDef kGlu = activation("glu", "The first half along an axis times the logistic function of the second.", expand_glu, kGluAttrs);
-const OpDef kOneHot = strong(activation("one_hot", "Indices as rows of 0 and a 1.", expand_one_hot, kOneHotAttrs));
+const OpDef kHardTanh = compiled_alone(activation("hard_tanh", "x held between -1 and 1.", expand_hard_tanh));
+const OpDef kSoftSign = compiled_alone(activation("soft_sign", "x / (|x| + 1).", expand_soft_sign, {}, kSoftSignAliases));
+const OpDef kLogSigmoid = compiled_alone(activation("log_sigmoid", "log(logistic(x)).", expand_log_sigmoid));
+const OpDef kMish = compiled_alone(activation("mish", "x * tanh(softplus(x)).", expand_mish));
+const OpDef kSquareplus = compiled_alone(activation("squareplus", "(x + sqrt(x^2 + b)) / 2.", expand_squareplus, kPlusAttrs));
+const OpDef kGlu =
+    compiled_alone(activation("glu", "The first half along an axis times the logistic function of the second.", expand_glu, kGluAttrs));
+const OpDef kOneHot = compiled_alone(strong(activation("one_hot", "Indices as rows of 0 and a 1.", expand_one_hot, kOneHotAttrs)));
 
 }  // namespace shardlab::ops

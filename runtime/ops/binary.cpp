@@ -243,8 +243,9 @@ Values expand_numeric(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
 
 // The remainder with the sign of x; of integers by 0 it is 0.
 Values expand_fmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Values xy = broadcast_together(b, op.name, args, numeric(b, promoted_dtype(b, args)));
-  if (is_integer(b.type(xy[1]).dtype)) xy[1] = b.emit1(kSelect, {binary(b, kEqual, xy[1], 0.0), filled(b, b.type(xy[1]), 1.0), xy[1]});
+  const DType dtype = promoted_dtype(b, args);
+  Values xy = broadcast_together(b, op.name, args, numeric(b, dtype));
+  if (is_integer(dtype)) xy[1] = b.emit1(kSelect, {binary(b, kEqual, xy[1], 0.0), filled(b, b.type(xy[1]), 1.0), xy[1]});
   return b.emit(kRem, xy);
 }
 
@@ -297,13 +298,14 @@ const OpDef kMul =
 const OpDef kDiv = binary_op<Div>("div", "x / y with broadcasting; integers become float32.", expand_inexact, kDivAliases);
 const OpDef kRem = binary_op<Rem>("rem", "The remainder of the division cut towards zero: it has the sign of x.", expand_promoted);
 const OpDef kRemainder =
-    binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_numeric, kRemainderAliases);
+    compiled_alone(binary_op<Remainder>("remainder", "The remainder with the sign of y, as in Python.", expand_numeric, kRemainderAliases));
 extern const OpDef kFmod;
 const OpDef kFmod = {.name = "fmod",
                      .doc = "The remainder of the division cut towards zero, with the sign of x; of integers by 0 it is 0.",
                      .operands_min = 2,
                      .operands_max = 2,
-                     .expand = expand_fmod};
+                     .expand = expand_fmod,
+                     .compiled_alone = true};
 const OpDef kPow = with_weakness(
     Weakness::kOfPower,
     binary_op<Pow>("pow", "x to the power y. A whole number given as a scalar becomes multiplications.", expand_pow, kPowAliases));

@@ -186,13 +186,14 @@ constexpr AttrDef kUnpackAttrs[] = {
 
 extern const OpDef kPackbits, kUnpackbits, kFrexp, kLdexp, kSpacing, kIscomplex, kIsreal, kFloatPower, kArrayEquiv;
 
-const OpDef kPackbits = composite_of({"packbits", "Eight truths a byte.", expand_packbits, 1, 1, kPackAttrs});
-const OpDef kUnpackbits = composite_of({"unpackbits", "The bits of bytes.", expand_unpackbits, 1, 1, kUnpackAttrs});
-const OpDef kFrexp = composite_of({"frexp", "A fraction from a half to 1, and the power of 2 that makes x of it.", expand_frexp});
-const OpDef kLdexp = composite_of({"ldexp", "x times 2 to the power y.", expand_ldexp, 2, 2});
+const OpDef kPackbits = compiled_alone(composite_of({"packbits", "Eight truths a byte.", expand_packbits, 1, 1, kPackAttrs}));
+const OpDef kUnpackbits = compiled_alone(composite_of({"unpackbits", "The bits of bytes.", expand_unpackbits, 1, 1, kUnpackAttrs}));
+const OpDef kFrexp =
+    compiled_alone(composite_of({"frexp", "A fraction from a half to 1, and the power of 2 that makes x of it.", expand_frexp}));
+const OpDef kLdexp = compiled_alone(composite_of({"ldexp", "x times 2 to the power y.", expand_ldexp, 2, 2}));
 const OpDef kSpacing = composite_of({"spacing", "The distance to the next number away from 0.", expand_spacing});
-const OpDef kIscomplex = composite_of({"iscomplex", "Which elements have an imaginary part.", expand_iscomplex<true>});
-const OpDef kIsreal = composite_of({"isreal", "Which elements have no imaginary part.", expand_iscomplex<false>});
+const OpDef kIscomplex = compiled_alone(composite_of({"iscomplex", "Which elements have an imaginary part.", expand_iscomplex<true>}));
+const OpDef kIsreal = compiled_alone(composite_of({"isreal", "Which elements have no imaginary part.", expand_iscomplex<false>}));
 const OpDef kFloatPower = weak_composite_of({"float_power", "x to the power y, of floats.", expand_float_power, 2, 2});
 const OpDef kArrayEquiv = composite_of({"array_equiv", "Whether all elements are equal after broadcasting.", expand_array_equiv, 2, 2});
 }  // namespace shardlab::ops

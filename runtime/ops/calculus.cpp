@@ -255,17 +255,18 @@ constexpr AttrDef kCorrAttrs[] = {kRowvar};
 
 extern const OpDef kTrapezoid, kGradient, kInterp, kUnwrap, kCross, kCov, kCorrcoef;
 
-const OpDef kTrapezoid =
-    composite_of({"trapezoid", "The integral along an axis by trapezoids: args [y] or [y, x].", expand_trapezoid, 1, 2, kTrapezoidAttrs});
-const OpDef kGradient =
+const OpDef kTrapezoid = compiled_alone(
+    composite_of({"trapezoid", "The integral along an axis by trapezoids: args [y] or [y, x].", expand_trapezoid, 1, 2, kTrapezoidAttrs}));
+const OpDef kGradient = compiled_alone(
     weak_composite_of({"gradient", "Central differences along axes, each a result: args [x], [x, spacing] or [x, one for each axis].",
-                       expand_gradient, 1, -1, kGradientAttrs});
-const OpDef kInterp =
-    weak_composite_of({"interp", "Linear between points: args [x, xp, fp], xp in ascending order.", expand_interp, 3, 3, kInterpAttrs});
-const OpDef kUnwrap = composite_of({"unwrap", "Angles without jumps of whole periods.", expand_unwrap, 1, 1, kUnwrapAttrs});
-const OpDef kCross = composite_of({"cross", "The cross product of vectors of 2 or 3 elements.", expand_cross, 2, 2, kCrossAttrs});
-const OpDef kCov = composite_of({"cov", "The covariance of variables: args [m] or [m, y].", expand_cov, 1, 4, kCovAttrs});
-const OpDef kCorrcoef =
-    composite_of({"corrcoef", "Correlation coefficients of variables: args [x] or [x, y].", expand_corrcoef, 1, 2, kCorrAttrs});
+                       expand_gradient, 1, -1, kGradientAttrs}));
+const OpDef kInterp = compiled_alone(
+    weak_composite_of({"interp", "Linear between points: args [x, xp, fp], xp in ascending order.", expand_interp, 3, 3, kInterpAttrs}));
+const OpDef kUnwrap = compiled_alone(composite_of({"unwrap", "Angles without jumps of whole periods.", expand_unwrap, 1, 1, kUnwrapAttrs}));
+const OpDef kCross =
+    compiled_alone(composite_of({"cross", "The cross product of vectors of 2 or 3 elements.", expand_cross, 2, 2, kCrossAttrs}));
+const OpDef kCov = compiled_alone(composite_of({"cov", "The covariance of variables: args [m] or [m, y].", expand_cov, 1, 4, kCovAttrs}));
+const OpDef kCorrcoef = compiled_alone(
+    composite_of({"corrcoef", "Correlation coefficients of variables: args [x] or [x, y].", expand_corrcoef, 1, 2, kCorrAttrs}));
 
 }  // namespace shardlab::ops

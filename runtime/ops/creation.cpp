@@ -219,14 +219,16 @@ const OpDef kLinspace = {.name = "linspace",
                          .operands_max = 3,
                          .attrs = kLinspaceAttrs,
                          .weakness = Weakness::kNever,
-                         .expand = expand_linspace};
+                         .expand = expand_linspace,
+                         .compiled_alone = true};
 const OpDef kLogspace = {.name = "logspace",
                          .doc = "A base to `num` evenly spaced powers from start to stop: args [start, stop] or [start, stop, num].",
                          .operands_min = 2,
                          .operands_max = 3,
                          .attrs = kLogspaceAttrs,
                          .weakness = Weakness::kNever,
-                         .expand = expand_logspace};
+                         .expand = expand_logspace,
+                         .compiled_alone = true};
 const OpDef kZeros = {.name = "zeros",
                       .doc = "An array of zeros.",
                       .operands_min = 0,

@@ -281,8 +281,8 @@ constexpr std::string_view kProdAliases[] = {"cumulative_prod"};
 
 }  // namespace
 
-const OpDef kCumsum =
-    strong(cumulative_op<Reduction::kSum, &kAdd, &kReduceSum, &kCumsum>("cumsum", "The running sum along a dimension.", kSumAliases));
+const OpDef kCumsum = compiled_alone(
+    strong(cumulative_op<Reduction::kSum, &kAdd, &kReduceSum, &kCumsum>("cumsum", "The running sum along a dimension.", kSumAliases)));
 const OpDef kCumprod = strong(
     cumulative_op<Reduction::kProd, &kMul, &kReduceProd, &kCumprod>("cumprod", "The running product along a dimension.", kProdAliases));
 const OpDef kCummax =

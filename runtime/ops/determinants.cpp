@@ -96,7 +96,8 @@ Values expand_det(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 
 extern const OpDef kSlogdet, kDet;
 
-const OpDef kSlogdet = composite_of({"linalg.slogdet", "The determinant's sign and the logarithm of its size.", expand_slogdet});
-const OpDef kDet = composite_of({"linalg.det", "The determinant of square matrices.", expand_det});
+const OpDef kSlogdet =
+    compiled_alone(composite_of({"linalg.slogdet", "The determinant's sign and the logarithm of its size.", expand_slogdet}));
+const OpDef kDet = compiled_alone(composite_of({"linalg.det", "The determinant of square matrices.", expand_det}));
 
 }  // namespace shardlab::ops

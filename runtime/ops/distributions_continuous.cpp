@@ -114,8 +114,9 @@ constexpr DistributionMember kGumbelR[] = {{"logpdf", gumbel_r_logpdf, kWeak},
                                            {"ppf", gumbel_r_ppf, kWeak}};
 
 Term beta_logpdf(Given g) {
-  const Term &a = g[1], &b = g[2], &loc = g[3], &scale = g[4], z = scaled(g);
-  const Term inside = call2("xlogy", a - 1.0, z) + call2("xlog1py", b - 1.0, -z) - call2("betaln", a, b) - log(scale);
+  const Term &a = g[1], &b = g[2], &loc = g[3], &scale = g[4], shape = -call2("betaln", a, b), z = scaled(g);
+  const Term of_a = call2("xlogy", a - 1.0, z), linear = of_a + call2("xlog1py", b - 1.0, -z);
+  const Term inside = (shape + linear) - log(scale);  // in JAX's order: gradients are summed up in it
   const Term value = where((g[0] > loc + scale) | (g[0] < loc), kNoChance, inside);
   return where((a <= 0.0) | (b <= 0.0) | (scale <= 0.0), kNoValue, value);
 }
@@ -194,9 +195,18 @@ Term log_difference(const Term& x, const Term& y) {
   const Term both = stacked({x, y}, 0), weights = stacked({filled_like(x, 1), filled_like(y, -1)}, 0);
   return call(x.builder(), "logsumexp", {both, weights}, Attrs{{"axis", std::int64_t(0)}, {"b", std::int64_t(1)}});
 }
+// All of one shape, so that steps on one of them follow the repetition, as in JAX.
+std::vector<Term> together(std::vector<Term> terms) {
+  std::vector<Shape> shapes;
+  for (const Term& each : terms) shapes.push_back(each.shape());
+  const Shape shape = broadcast_shapes("truncnorm", shapes);
+  for (Term& each : terms) each = broadcast(each, shape);
+  return terms;
+}
 // log(ndtr(b) - ndtr(a)), in the tail that both lie in. Source: scipy.stats, truncnorm.
-Term log_mass(const Term& a, const Term& b) {
-  const Term is_right = a > 0.0, is_central = !((b <= 0.0) | is_right);
+Term log_mass(const Term& low_end, const Term& high_end) {
+  const std::vector<Term> ends = together({low_end, high_end});
+  const Term &a = ends[0], &b = ends[1], is_left = b <= 0.0, is_right = a > 0.0, is_central = !(is_left | is_right);
   const Term low = where(is_right, -b, a), high = where(is_right, -a, b), log_high = call("log_ndtr", high);
   const Term tail = log_difference(log_high, call("log_ndtr", low));
   const Term below = call("ndtr", a), central = call("log1p", -below - call("ndtr", -b));
@@ -208,10 +218,12 @@ Term truncnorm_logpdf(Given g) {
   return where(g[1] >= g[2], kNoValue, where((z < g[1]) | (z > g[2]), kNoChance, value));
 }
 Term truncnorm_logcdf(Given g) {
-  const Term &a = g[1], &b = g[2], z = scaled(g), mass = log_mass(a, b);
+  const std::vector<Term> all = together({g[0], g[1], g[2]});
+  const Term &a = all[1], &b = all[2], z = (all[0] - g[3]) / g[4], mass = log_mass(a, b);
   const Term below = log_mass(a, z) - mass, above = log_mass(z, b) - mass;
-  const Term inside = where(z <= a, kNoChance, where(below > -0.1, call("log1p", -exp(above)), below));
-  return where(a >= b, kNoValue, where(z >= b, 0.0, inside));
+  const Term is_above = z >= b, is_below = z <= a, is_near = below > -0.1;
+  const Term inside = where(is_below, kNoChance, where(is_near, call("log1p", -exp(above)), below));
+  return where(a >= b, kNoValue, where(is_above, 0.0, inside));
 }
 Term truncnorm_logsf(Given g) {
   const std::vector<Term> other{-g[0], -g[2], -g[1], -g[3], g[4]};

@@ -150,8 +150,9 @@ const OpDef kMultinomialLogpmf =
                   expand_density<multinomial_logpmf, true>, 3, 3});
 const OpDef kMultinomialPmf = composite_of({"stats.multinomial.pmf", "The probability of the multinomial distribution: args x, n, p.",
                                             expand_density<multinomial_logpmf, false>, 3, 3});
-const OpDef kSem = composite_of({"stats.sem", "The standard error of the mean along an axis.", expand_sem, 1, 1, kSemAttrs});
-const OpDef kRankdata =
-    composite_of({"stats.rankdata", "Each element's place in ascending order, from 1 on.", expand_rankdata, 1, 1, kRankAttrs});
+const OpDef kSem =
+    compiled_alone(composite_of({"stats.sem", "The standard error of the mean along an axis.", expand_sem, 1, 1, kSemAttrs}));
+const OpDef kRankdata = compiled_alone(
+    composite_of({"stats.rankdata", "Each element's place in ascending order, from 1 on.", expand_rankdata, 1, 1, kRankAttrs}));
 
 }  // namespace shardlab::ops

@@ -239,20 +239,20 @@ constexpr AttrDef kUnstackAttrs[] = {{"axis", Kind::kInteger, false, "along whic
 extern const OpDef kAppend, kInsert, kDelete, kResize, kRot90, kRollaxis, kEdiff1d, kHsplit, kVsplit, kDsplit, kUnstack, kAtleast1d,
     kAtleast2d, kAtleast3d, kBroadcastArrays, kMatrixTranspose;
 
-const OpDef kAppend =
-    composite_of({"append", "Two arrays joined along an axis, or their elements: args [x, values].", expand_append, 2, 2, kAxisAttrs});
+const OpDef kAppend = compiled_alone(
+    composite_of({"append", "Two arrays joined along an axis, or their elements: args [x, values].", expand_append, 2, 2, kAxisAttrs}));
 const OpDef kInsert =
     composite_of({"insert", "Values put before indices of an axis: args [x, indices, values].", expand_insert, 3, 3, kAxisAttrs});
 const OpDef kDelete =
     composite_of({"delete", "An array without some indices of an axis: args [x] or [x, index].", expand_delete, 1, 2, kDeleteAttrs});
 const OpDef kResize = composite_of(
     {.name = "resize", .doc = "The elements in order, repeated or cut to fill a shape.", .expand = expand_resize, .attrs = kResizeAttrs});
-const OpDef kRot90 =
-    composite_of({.name = "rot90", .doc = "Quarter turns in the plane of two axes.", .expand = expand_rot90, .attrs = kRotAttrs});
+const OpDef kRot90 = compiled_alone(
+    composite_of({.name = "rot90", .doc = "Quarter turns in the plane of two axes.", .expand = expand_rot90, .attrs = kRotAttrs}));
 const OpDef kRollaxis =
     composite_of({.name = "rollaxis", .doc = "A dimension moved before another.", .expand = expand_rollaxis, .attrs = kRollAttrs});
-const OpDef kEdiff1d =
-    composite_of({"ediff1d", "The differences of neighbours over all elements in order.", expand_ediff1d, 1, 3, kDiffAttrs});
+const OpDef kEdiff1d = compiled_alone(
+    composite_of({"ediff1d", "The differences of neighbours over all elements in order.", expand_ediff1d, 1, 3, kDiffAttrs}));
 const OpDef kHsplit = composite_of({.name = "hsplit",
                                     .doc = "split along the second dimension, of a vector along its only one.",
                                     .expand = expand_split_dim<1>,
@@ -265,10 +265,10 @@ const OpDef kUnstack = composite_of({.name = "unstack",
                                      .doc = "The parts of an array along an axis, without it, each a result.",
                                      .expand = expand_unstack,
                                      .attrs = kUnstackAttrs});
-const OpDef kAtleast1d = composite_of({"atleast_1d", "Scalars as vectors of one element.", expand_atleast<1>, 1, -1});
-const OpDef kAtleast2d = composite_of({"atleast_2d", "Vectors as matrices of one row.", expand_atleast<2>, 1, -1});
-const OpDef kAtleast3d =
-    composite_of({"atleast_3d", "Matrices with a third dimension of size 1, vectors between two.", expand_atleast<3>, 1, -1});
+const OpDef kAtleast1d = compiled_alone(composite_of({"atleast_1d", "Scalars as vectors of one element.", expand_atleast<1>, 1, -1}));
+const OpDef kAtleast2d = compiled_alone(composite_of({"atleast_2d", "Vectors as matrices of one row.", expand_atleast<2>, 1, -1}));
+const OpDef kAtleast3d = compiled_alone(
+    composite_of({"atleast_3d", "Matrices with a third dimension of size 1, vectors between two.", expand_atleast<3>, 1, -1}));
 const OpDef kBroadcastArrays =
     composite_of({"broadcast_arrays", "Each operand in the shape that all broadcast to.", expand_broadcast_arrays, 1, -1});
 const OpDef kMatrixTranspose = composite_of(

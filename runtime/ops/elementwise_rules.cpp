@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runtime/ops/calls.h"
 #include "runtime/ops/compose.h"
 #include "runtime/ops/derive.h"
 #include "runtime/ops/unary.h"
@@ -10,16 +11,29 @@
 namespace shardlab::ops {
 namespace {
 
-ValueId mul(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kMul, {x, y}); }
+ValueId mul(GraphBuilder& b, ValueId x, ValueId y) { return binary(b, kMul, x, y); }
 ValueId times(GraphBuilder& b, ValueId x, double factor) { return binary(b, kMul, x, factor); }
 ValueId plus(GraphBuilder& b, ValueId x, double y) { return binary(b, kAdd, x, y); }
 ValueId minus_from(GraphBuilder& b, double x, ValueId y) { return b.emit1(kSub, {filled(b, b.type(y), x), y}); }
 ValueId squared(GraphBuilder& b, ValueId x) { return unary(b, kSquare, x); }
-ValueId div(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kDiv, {x, y}); }
+ValueId div(GraphBuilder& b, ValueId x, ValueId y) { return binary(b, kDiv, x, y); }
 ValueId inverse_square(GraphBuilder& b, ValueId x) { return div(b, filled(b, b.type(x), 1.0), squared(b, x)); }
 ValueId nonzero(GraphBuilder& b, ValueId x) {  // 1 where it is 0
   ValueId is_zero = binary(b, kEqual, x, 0.0);
   return b.emit1(kSelect, {is_zero, filled(b, b.type(x), 1.0), x});
+}
+
+// The operand as it was before it was repeated for the op: what a rule makes of it alone is less, and lies as it does, as in JAX.
+ValueId as_given(GraphBuilder& b, ValueId operand) {
+  const NodeId producer = b.graph().values[std::size_t(operand)].producer;
+  if (producer < 0) return operand;
+  const Node& node = b.graph().nodes[std::size_t(producer)];
+  if (!node.attrs.has(kImplicit) || node.attrs.has(kRepeatedDim)) return operand;
+  const ValueId given = node.operands[0];
+  Shape shape(b.shape(operand).size(), 1);
+  const auto& dims = node.attrs.integers("dims");
+  for (std::size_t d = 0; d < dims.size(); ++d) shape[std::size_t(dims[d])] = b.shape(given)[d];
+  return reshaped(b, given, shape);
 }
 
 // The sum over the operands that vary of tangent * factor(i).
@@ -152,7 +166,7 @@ Values mul_transpose(GraphBuilder& b, const TransposeArgs& args) {
 }
 
 Values div_jvp(GraphBuilder& b, const JvpArgs& args) {
-  ValueId x = args.operands[0], y = args.operands[1], sum = kZero;
+  ValueId x = args.operands[0], y = as_given(b, args.operands[1]), sum = kZero;
   if (args.tangents[0] != kZero) sum = div(b, args.tangents[0], y);
   if (args.tangents[1] == kZero) return {sum};
   return {add_tangents(b, sum, mul(b, mul(b, unary(b, kNeg, args.tangents[1]), x), inverse_square(b, y)))};
@@ -181,18 +195,18 @@ Values remainder_jvp(GraphBuilder& b, const JvpArgs& args) {
 }
 
 Values pow_jvp(GraphBuilder& b, const JvpArgs& args) {
-  ValueId x = args.operands[0], y = args.operands[1];
+  ValueId x = as_given(b, args.operands[0]), y = as_given(b, args.operands[1]);
   return scaled_sum(b, args, [&](std::size_t i) {
-    if (i == 0) return mul(b, y, b.emit1(kPow, {x, plus(b, y, -1.0)}));
+    if (i == 0) return mul(b, y, binary(b, kPow, x, plus(b, y, -1.0)));
     return mul(b, unary(b, kLog, nonzero(b, x)), args.results[0]);
   });
 }
 
 Values atan2_jvp(GraphBuilder& b, const JvpArgs& args) {
-  ValueId x = args.operands[0], y = args.operands[1];
+  ValueId x = as_given(b, args.operands[0]), y = as_given(b, args.operands[1]);
   return scaled_sum(b, args, [&](std::size_t i) {
-    ValueId norm = b.emit1(kAdd, {squared(b, x), squared(b, y)});
-    return div(b, i == 0 ? y : unary(b, kNeg, x), norm);
+    const ValueId numerator = i == 0 ? y : unary(b, kNeg, x), square = squared(b, x);
+    return div(b, numerator, binary(b, kAdd, square, squared(b, y)));
   });
 }
 
@@ -232,11 +246,14 @@ Values regularized_incomplete_beta_jvp(GraphBuilder& b, const JvpArgs& args) {
 
 Values owens_t_jvp(GraphBuilder& b, const JvpArgs& args) {
   const Term h(b, args.operands[0]), a(b, args.operands[1]);
-  return scaled_sum(b, args, [&](std::size_t i) {
-    if (i == 0) return (call("exp", -0.5 * call("square", h)) * call("erf", a * h / std::sqrt(2.0)) * (-0.5 / std::sqrt(2 * M_PI))).id();
-    const Term wide = call("square", a) + 1.0;
-    return (call("exp", -0.5 * wide * call("square", h)) / (2 * M_PI * wide)).id();
-  });
+  ValueId sum = kZero;
+  if (args.tangents[0] != kZero) {
+    const Term bell = call("exp", -0.5 * call("square", h)), share = call("erf", a * h / std::sqrt(2.0));
+    sum = mul(b, (bell * share * (-0.5 / std::sqrt(2 * M_PI))).id(), args.tangents[0]);
+  }
+  if (args.tangents[1] == kZero) return {sum};
+  const Term wide = call("square", a) + 1.0;
+  return {add_tangents(b, sum, mul(b, (call("exp", -0.5 * wide * call("square", h)) / (2 * M_PI * wide)).id(), args.tangents[1]))};
 }
 
 // -expn(n - 1, x); below n = 1 by the recurrence.

@@ -44,7 +44,8 @@ const OpDef kAllclose = {.name = "allclose",
                          .operands_min = 2,
                          .operands_max = 2,
                          .attrs = kCloseAttrs,
-                         .expand = expand_allclose};
+                         .expand = expand_allclose,
+                         .compiled_alone = true};
 const OpDef kArrayEqual = {.name = "array_equal",
                            .doc = "Whether shapes and all elements are equal.",
                            .operands_min = 2,

@@ -117,6 +117,7 @@ const OpDef kTensorinv =
     composite_of({"linalg.tensorinv", "The inverse of an array as a matrix of its dimensions.", expand_tensorinv, 1, 1, kInverseAttrs});
 const OpDef kTensorsolve =
     composite_of({"linalg.tensorsolve", "The array whose tensordot with the first is the second.", expand_tensorsolve, 2, 2, kSolveAttrs});
-const OpDef kBlockDiag = composite_of({"linalg.block_diag", "Matrices along the diagonal of one, 0 elsewhere.", expand_block_diag, 1, -1});
+const OpDef kBlockDiag =
+    compiled_alone(composite_of({"linalg.block_diag", "Matrices along the diagonal of one, 0 elsewhere.", expand_block_diag, 1, -1}));
 
 }  // namespace shardlab::ops

@@ -169,6 +169,18 @@ Values scatter_add_jvp(GraphBuilder& b, const JvpArgs& args) {
   return b.emit(args.op, {operand, args.operands[1], updates}, args.attrs);
 }
 
+// By updates there is none, as in JAX: the same place may be multiplied several times.
+Values scatter_mul_jvp(GraphBuilder& b, const JvpArgs& args) {
+  if (args.tangents[2] != kZero)
+    throw_user_error(
+        "scatter_mul gradients are only implemented if `unique_indices=True`, which no index tells here; "
+        "stop_gradient the updates, or multiply by a scatter of them");
+  return {b.emit1(args.op, {args.tangents[0], args.operands[1], args.operands[2]}, args.attrs)};
+}
+Values scatter_mul_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  return {b.emit1(args.op, {args.cotangents[0], args.operands[1], args.operands[2]}, args.attrs), kZero, kZero};
+}
+
 // Updates are numbered from 1, and the numbers scattered: a place shows who won it, or 0. What lost is masked, and what is left added, in
 // the values as in their tangents, so that masks lie as the values do. Source: JAX's rule.
 Values scatter_jvp(GraphBuilder& b, const JvpArgs& args) {

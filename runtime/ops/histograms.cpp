@@ -245,8 +245,8 @@ constexpr AttrDef kLexsortAttrs[] = {kAxis};
 extern const OpDef kDigitize, kHistogram, kHistogramBinEdges, kHistogram2d, kNanargmax, kNanargmin, kNancumsum, kNancumprod, kPartition,
     kArgpartition, kLexsort, kSortComplex;
 
-const OpDef kDigitize =
-    composite_of({"digitize", "Into which bin each element falls: args [x, edges].", expand_digitize, 2, 2, kDigitizeAttrs});
+const OpDef kDigitize = compiled_alone(
+    composite_of({"digitize", "Into which bin each element falls: args [x, edges].", expand_digitize, 2, 2, kDigitizeAttrs}));
 const OpDef kHistogram =
     composite_of({"histogram", "How many elements fall into each bin, and the bins' edges: args [x] or [x, bins], a number or edges.",
                   expand_histogram, 1, 3, kHistogramAttrs});
@@ -254,17 +254,20 @@ const OpDef kHistogramBinEdges = composite_of(
     {"histogram_bin_edges", "The edges of a histogram's bins: args [x] or [x, bins].", expand_histogram_bin_edges, 1, 3, kEdgeAttrs});
 const OpDef kHistogram2d = composite_of({"histogram2d", "How many points fall into each cell, and the cells' edges along both axes.",
                                          expand_histogram2d, 2, 3, kHistogram2dAttrs});
-const OpDef kNanargmax =
-    composite_of({"nanargmax", "argmax with NaN left out; -1 where nothing is left.", expand_nanarg<true>, 1, 1, kArgAttrs});
-const OpDef kNanargmin =
-    composite_of({"nanargmin", "argmin with NaN left out; -1 where nothing is left.", expand_nanarg<false>, 1, 1, kArgAttrs});
-const OpDef kNancumsum = composite_of({"nancumsum", "cumsum with 0 for NaN.", expand_nancumulative<true>, 1, 1, kRunAttrs});
-const OpDef kNancumprod = composite_of({"nancumprod", "cumprod with 1 for NaN.", expand_nancumulative<false>, 1, 1, kRunAttrs});
+const OpDef kNanargmax = compiled_alone(
+    composite_of({"nanargmax", "argmax with NaN left out; -1 where nothing is left.", expand_nanarg<true>, 1, 1, kArgAttrs}));
+const OpDef kNanargmin = compiled_alone(
+    composite_of({"nanargmin", "argmin with NaN left out; -1 where nothing is left.", expand_nanarg<false>, 1, 1, kArgAttrs}));
+const OpDef kNancumsum = compiled_alone(composite_of({"nancumsum", "cumsum with 0 for NaN.", expand_nancumulative<true>, 1, 1, kRunAttrs}));
+const OpDef kNancumprod =
+    compiled_alone(composite_of({"nancumprod", "cumprod with 1 for NaN.", expand_nancumulative<false>, 1, 1, kRunAttrs}));
 const OpDef kPartition = composite_of(
     {"partition", "The k-th element in its place, smaller ones before it: args [x] or [x, kth].", expand_partition, 1, 2, kPartitionAttrs});
-const OpDef kArgpartition =
-    composite_of({"argpartition", "The places of partition's elements: args [x] or [x, kth].", expand_argpartition, 1, 2, kPartitionAttrs});
-const OpDef kLexsort = composite_of({"lexsort", "The order by several keys, the last one first.", expand_lexsort, 1, -1, kLexsortAttrs});
-const OpDef kSortComplex = composite_of({"sort_complex", "Sorted along the first dimension, as complex numbers.", expand_sort_complex});
+const OpDef kArgpartition = compiled_alone(composite_of(
+    {"argpartition", "The places of partition's elements: args [x] or [x, kth].", expand_argpartition, 1, 2, kPartitionAttrs}));
+const OpDef kLexsort =
+    compiled_alone(composite_of({"lexsort", "The order by several keys, the last one first.", expand_lexsort, 1, -1, kLexsortAttrs}));
+const OpDef kSortComplex =
+    compiled_alone(composite_of({"sort_complex", "Sorted along the first dimension, as complex numbers.", expand_sort_complex}));
 
 }  // namespace shardlab::ops

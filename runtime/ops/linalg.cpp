@@ -230,27 +230,29 @@ extern const OpDef kLinalgCholesky, kLinalgQr, kLinalgEigh, kEigvalsh, kLinalgSv
     kPinv, kMatrixRank, kLstsq, kConditionNumber;
 
 const OpDef kLinalgCholesky =
-    composite_of({"linalg.cholesky", "The Cholesky factor of Hermitian positive definite matrices; NaN where they are not.",
-                  expand_cholesky, 1, 1, kCholeskyAttrs});
-const OpDef kLinalgQr = composite_of({"linalg.qr", "Q and R of matrices.", expand_qr, 1, 1, kQrAttrs});
+    compiled_alone(composite_of({"linalg.cholesky", "The Cholesky factor of Hermitian positive definite matrices; NaN where they are not.",
+                                 expand_cholesky, 1, 1, kCholeskyAttrs}));
+const OpDef kLinalgQr = compiled_alone(composite_of({"linalg.qr", "Q and R of matrices.", expand_qr, 1, 1, kQrAttrs}));
 const OpDef kLinalgEigh = composite_of(
     {"linalg.eigh", "Ascending eigenvalues, and eigenvectors as columns, of Hermitian matrices.", expand_eigh, 1, 1, kEighAttrs});
 const OpDef kEigvalsh =
-    composite_of({"linalg.eigvalsh", "Ascending eigenvalues of Hermitian matrices.", expand_eigvalsh, 1, 1, kEighAttrs});
-const OpDef kLinalgSvd = composite_of({"linalg.svd", "U, descending singular values, V^H.", expand_svd, 1, 1, kSvdAttrs});
-const OpDef kSvdvals = composite_of({"linalg.svdvals", "Descending singular values.", expand_svdvals});
-const OpDef kSolve = composite_of({"linalg.solve", "x with A x = b: args [A, b], b a vector or matrices.", expand_solve, 2, 2});
-const OpDef kInv = composite_of({"linalg.inv", "The inverse of square matrices.", expand_inv});
+    compiled_alone(composite_of({"linalg.eigvalsh", "Ascending eigenvalues of Hermitian matrices.", expand_eigvalsh, 1, 1, kEighAttrs}));
+const OpDef kLinalgSvd = compiled_alone(composite_of({"linalg.svd", "U, descending singular values, V^H.", expand_svd, 1, 1, kSvdAttrs}));
+const OpDef kSvdvals = compiled_alone(composite_of({"linalg.svdvals", "Descending singular values.", expand_svdvals}));
+const OpDef kSolve =
+    compiled_alone(composite_of({"linalg.solve", "x with A x = b: args [A, b], b a vector or matrices.", expand_solve, 2, 2}));
+const OpDef kInv = compiled_alone(composite_of({"linalg.inv", "The inverse of square matrices.", expand_inv}));
 const OpDef kSolveTriangular = composite_of(
     {"linalg.solve_triangular", "x with A x = b, of triangular A: args [A, b].", expand_solve_triangular, 2, 2, kTriangularAttrs});
 const OpDef kChoSolve = composite_of(
     {"linalg.cho_solve", "x with A x = b, from A's Cholesky factor: args [factor, b].", expand_cho_solve, 2, 2, kChoSolveAttrs});
 const OpDef kPinv = composite_of({"linalg.pinv", "The pseudo-inverse of matrices.", expand_pinv, 1, 1, kToleranceAttrs});
-const OpDef kMatrixRank =
-    composite_of({"linalg.matrix_rank", "How many singular values are not small; int32.", expand_matrix_rank, 1, 1, kToleranceAttrs});
-const OpDef kLstsq =
+const OpDef kMatrixRank = compiled_alone(
+    composite_of({"linalg.matrix_rank", "How many singular values are not small; int32.", expand_matrix_rank, 1, 1, kToleranceAttrs}));
+const OpDef kLstsq = compiled_alone(
     composite_of({"linalg.lstsq", "The least squares solution of A x = b, its residuals, A's rank and singular values: args [A, b].",
-                  expand_lstsq, 2, 2, kLstsqAttrs});
-const OpDef kConditionNumber = composite_of({"linalg.cond", "The condition number of matrices.", expand_cond, 1, 1, kCondAttrs});
+                  expand_lstsq, 2, 2, kLstsqAttrs}));
+const OpDef kConditionNumber =
+    compiled_alone(composite_of({"linalg.cond", "The condition number of matrices.", expand_cond, 1, 1, kCondAttrs}));
 
 }  // namespace shardlab::ops

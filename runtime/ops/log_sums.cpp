@@ -50,9 +50,10 @@ Term share(const Term& x, const Term& sum) {
 template <int kBase>
 Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Terms xy;
-  for (ValueId id : broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args)))) xy.emplace_back(b, id);
+  for (ValueId id : ranked_together(b, op.name, args, inexact(b, promoted_dtype(b, args)))) xy.emplace_back(b, id);
   auto tangent = [](const Terms& at, const Term& sum, const Terms& tangents) {
-    return tangents[0] * share<kBase>(at[0], sum) + tangents[1] * share<kBase>(at[1], sum);
+    const Term by_x = tangents[0] * share<kBase>(at[0], sum);
+    return by_x + tangents[1] * share<kBase>(at[1], sum);
   };
   return {with_derivative(xy, {log_sum<kBase>, tangent}).id()};
 }
@@ -74,7 +75,7 @@ const OpDef kLogaddexp = composite_of({.name = "logaddexp",
                                        .operands_max = 2,
                                        .weakness = Weakness::kOfAll});
 const OpDef kLogaddexp2 = composite_of({"logaddexp2", "log2(2^x + 2^y), without overflow.", expand_logaddexp<2>, 2, 2});
-const OpDef kSoftplus = composite_of(
-    {.name = "softplus", .doc = "log(1 + exp(x)), without overflow.", .expand = expand_softplus, .weakness = Weakness::kOfAll});
+const OpDef kSoftplus = compiled_alone(composite_of(
+    {.name = "softplus", .doc = "log(1 + exp(x)), without overflow.", .expand = expand_softplus, .weakness = Weakness::kOfAll}));
 
 }  // namespace shardlab::ops

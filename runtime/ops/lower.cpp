@@ -142,6 +142,18 @@ Values broadcast_together(GraphBuilder& b, std::string_view op, Args args, DType
   return values;
 }
 
+Values ranked_together(GraphBuilder& b, std::string_view op, Args args, DType dtype) {
+  Values values;
+  std::vector<Shape> shapes;
+  for (const Arg& arg : args) shapes.push_back(b.shape(values.emplace_back(value_of(b, arg, dtype))));
+  const std::size_t rank = broadcast_shapes(op, shapes).size();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!shapes[i].empty()) shapes[i].insert(shapes[i].begin(), rank - shapes[i].size(), 1);
+    values[i] = reshaped(b, values[i], shapes[i]);
+  }
+  return values;
+}
+
 Values expand_promoted(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return b.emit(op, broadcast_together(b, op.name, args, promoted_dtype(b, args)), attrs);
 }

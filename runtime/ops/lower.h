@@ -38,6 +38,8 @@ ValueId transposed(GraphBuilder& b, ValueId value, const std::vector<int>& axes)
 
 // All operands with one dtype and one shape.
 Values broadcast_together(GraphBuilder& b, std::string_view op, Args args, DType dtype);
+// With one dtype and, but for scalars, one rank: steps on one of them come before it is repeated, as in JAX.
+Values ranked_together(GraphBuilder& b, std::string_view op, Args args, DType dtype);
 
 // The usual expansions of primitives: promote, broadcast, emit the op itself with the attributes given.
 Values expand_promoted(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs);
@@ -56,5 +58,11 @@ constexpr OpDef with_weakness(Weakness weakness, OpDef op) {
   return op;
 }
 constexpr OpDef strong(OpDef op) { return with_weakness(Weakness::kNever, op); }
+
+// A function that JAX jits. Source: the jaxprs of JAX 0.10, where it is a call.
+constexpr OpDef compiled_alone(OpDef op) {
+  op.compiled_alone = true;
+  return op;
+}
 
 }  // namespace shardlab::ops

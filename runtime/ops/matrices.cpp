@@ -249,18 +249,21 @@ extern const OpDef kIdentity, kTri, kTril, kTriu, kDiag, kDiagonal, kTrace, kOut
 const OpDef kIdentity = composite_of({"identity", "The identity matrix: args [n].", expand_mask<&kEqual>, 1, 1, kMaskAttrs});
 const OpDef kTri =
     composite_of({"tri", "Ones on and below a diagonal: args [n] or [n, m].", expand_mask<&kGreaterEqual>, 1, 2, kMaskAttrs});
-const OpDef kTril = weak_composite_of({"tril", "The matrix on and below a diagonal, zeros above.", expand_triangle<true>, 1, 1, kKAttrs});
-const OpDef kTriu = weak_composite_of({"triu", "The matrix on and above a diagonal, zeros below.", expand_triangle<false>, 1, 1, kKAttrs});
-const OpDef kDiag =
-    weak_composite_of({"diag", "A matrix with a vector on a diagonal; of a matrix its diagonal.", expand_diag, 1, 1, kKAttrs});
-const OpDef kDiagonal = composite_of({"diagonal", "The diagonal of two dimensions, as the last.", expand_diagonal, 1, 1, kDiagonalAttrs});
-const OpDef kTrace = composite_of({"trace", "The sum of a diagonal.", expand_trace, 1, 1, kTraceAttrs});
+const OpDef kTril =
+    compiled_alone(weak_composite_of({"tril", "The matrix on and below a diagonal, zeros above.", expand_triangle<true>, 1, 1, kKAttrs}));
+const OpDef kTriu =
+    compiled_alone(weak_composite_of({"triu", "The matrix on and above a diagonal, zeros below.", expand_triangle<false>, 1, 1, kKAttrs}));
+const OpDef kDiag = compiled_alone(
+    weak_composite_of({"diag", "A matrix with a vector on a diagonal; of a matrix its diagonal.", expand_diag, 1, 1, kKAttrs}));
+const OpDef kDiagonal =
+    compiled_alone(composite_of({"diagonal", "The diagonal of two dimensions, as the last.", expand_diagonal, 1, 1, kDiagonalAttrs}));
+const OpDef kTrace = compiled_alone(composite_of({"trace", "The sum of a diagonal.", expand_trace, 1, 1, kTraceAttrs}));
 const OpDef kOuter = weak_composite_of({"outer", "All products of elements of one and the other, as a matrix.", expand_outer, 2, 2});
 const OpDef kInner = weak_composite_of({"inner", "Products summed over the last dimension of both.", expand_inner, 2, 2});
 const OpDef kVdot = weak_composite_of({"vdot", "The sum of conj(x) y over all elements.", expand_vdot, 2, 2});
 const OpDef kTensordot =
     weak_composite_of({"tensordot", "Products summed over chosen dimensions of both.", expand_tensordot, 2, 2, kTensordotAttrs});
-const OpDef kKron = weak_composite_of({"kron", "The Kronecker product.", expand_kron, 2, 2});
+const OpDef kKron = compiled_alone(weak_composite_of({"kron", "The Kronecker product.", expand_kron, 2, 2}));
 const OpDef kMeshgrid =
     with_weakness(Weakness::kOfEach,
                   composite_of({"meshgrid", "Vectors as coordinates of a grid, each a result.", expand_meshgrid, 1, -1, kMeshgridAttrs}));

@@ -225,17 +225,19 @@ constexpr AttrDef kPolarAttrs[] = {{"side", Kind::kString, false, "on which the 
 
 extern const OpDef kExpm, kChoFactor, kLuFactor, kLuSolve, kLuPivots, kPolar, kTridiagonalSolve;
 
-const OpDef kExpm = composite_of({"linalg.expm", "The exponential of square matrices.", expand_expm, 1, 1, kExpmAttrs});
-const OpDef kChoFactor = composite_of({"linalg.cho_factor", "The Cholesky factor of Hermitian positive definite matrices, for cho_solve.",
-                                       expand_cho_factor, 1, 1, kLowerAttrs});
-const OpDef kLuFactor = composite_of({"linalg.lu_factor", "L and U in one matrix, and pivots, for lu_solve.", expand_lu_factor});
+const OpDef kExpm = compiled_alone(composite_of({"linalg.expm", "The exponential of square matrices.", expand_expm, 1, 1, kExpmAttrs}));
+const OpDef kChoFactor =
+    compiled_alone(composite_of({"linalg.cho_factor", "The Cholesky factor of Hermitian positive definite matrices, for cho_solve.",
+                                 expand_cho_factor, 1, 1, kLowerAttrs}));
+const OpDef kLuFactor =
+    compiled_alone(composite_of({"linalg.lu_factor", "L and U in one matrix, and pivots, for lu_solve.", expand_lu_factor}));
 const OpDef kLuSolve =
     composite_of({"linalg.lu_solve", "x with A x = b, from A's factors: args [lu, pivots, b].", expand_lu_solve, 3, 3, kTransAttrs});
 const OpDef kLuPivots =
     composite_of({"lu_pivots_to_permutation", "The rows' permutation that LU's pivots make: args [pivots] or [pivots, rows].",
                   expand_permutation, 1, 2, kSizeAttrs});
 const OpDef kPolar =
-    composite_of({"linalg.polar", "A unitary and a Hermitian matrix whose product x is.", expand_polar, 1, 1, kPolarAttrs});
+    compiled_alone(composite_of({"linalg.polar", "A unitary and a Hermitian matrix whose product x is.", expand_polar, 1, 1, kPolarAttrs}));
 const OpDef kTridiagonalSolve = composite_of(
     {"tridiagonal_solve", "x with A x = b, of a tridiagonal A: args [below, diagonal, above, b], the first and the last number unused.",
      expand_tridiagonal_solve, 4, 4});

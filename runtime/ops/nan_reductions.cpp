@@ -118,52 +118,61 @@ const OpDef kNansum = {.name = "nansum",
                        .operands_max = 2,
                        .attrs = kSumAttrs,
                        .weakness = Weakness::kNever,
-                       .expand = expand_nansum};
+                       .expand = expand_nansum,
+                       .compiled_alone = true};
 const OpDef kNanprod = {.name = "nanprod",
                         .doc = "The product over axes, NaN left out.",
                         .operands_max = 2,
                         .attrs = kSumAttrs,
                         .weakness = Weakness::kNever,
-                        .expand = expand_nanprod};
+                        .expand = expand_nanprod,
+                        .compiled_alone = true};
 const OpDef kNanmax = {.name = "nanmax",
                        .doc = "The largest element over axes, NaN left out.",
                        .operands_max = 2,
                        .attrs = kExtremumAttrs,
                        .weakness = Weakness::kNever,
-                       .expand = expand_nan_extremum<true>};
+                       .expand = expand_nan_extremum<true>,
+                       .compiled_alone = true};
 const OpDef kNanmin = {.name = "nanmin",
                        .doc = "The smallest element over axes, NaN left out.",
                        .operands_max = 2,
                        .attrs = kExtremumAttrs,
                        .weakness = Weakness::kNever,
-                       .expand = expand_nan_extremum<false>};
+                       .expand = expand_nan_extremum<false>,
+                       .compiled_alone = true};
 const OpDef kNanmean = {.name = "nanmean",
                         .doc = "The mean over axes, NaN left out.",
                         .operands_max = 2,
                         .attrs = kMeanAttrs,
                         .weakness = Weakness::kNever,
-                        .expand = expand_nanmean};
+                        .expand = expand_nanmean,
+                        .compiled_alone = true};
 const OpDef kNanvar = {.name = "nanvar",
                        .doc = "The variance over axes, NaN left out.",
                        .operands_max = 2,
                        .attrs = kVarAttrs,
                        .weakness = Weakness::kNever,
-                       .expand = expand_nanvar};
+                       .expand = expand_nanvar,
+                       .compiled_alone = true};
 const OpDef kNanstd = {.name = "nanstd",
                        .doc = "The standard deviation over axes, NaN left out.",
                        .operands_max = 2,
                        .attrs = kVarAttrs,
                        .weakness = Weakness::kNever,
-                       .expand = expand_nanstd};
+                       .expand = expand_nanstd,
+                       .compiled_alone = true};
 const OpDef kPtp = {.name = "ptp",
                     .doc = "The largest less the smallest element over axes.",
                     .attrs = kPlainAttrs,
                     .weakness = Weakness::kNever,
-                    .expand = expand_ptp};
+                    .expand = expand_ptp,
+                    .compiled_alone = true};
 const OpDef kCountNonzero = {.name = "count_nonzero",
                              .doc = "How many elements over axes are not 0.",
                              .attrs = kPlainAttrs,
                              .weakness = Weakness::kNever,
-                             .expand = expand_count_nonzero};
+                             .expand = expand_count_nonzero,
+                             .compiled_alone = true};
 
 }  // namespace shardlab::ops

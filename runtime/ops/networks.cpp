@@ -242,13 +242,14 @@ const OpDef kDotProductAttention =
                   "softmax(q k^T scale) v of [batch, length, heads, width]: args [query, key, value]; fewer key heads serve groups.",
                   expand_attention, 3, 5, kAttentionAttrs});
 const OpDef kStandardize =
-    composite_of({"standardize", "Less the mean, by the standard deviation.", expand_standardize, 1, 2, kStandardizeAttrs});
-const OpDef kSparsePlus =
-    weak_composite_of({"sparse_plus", "softplus' sparse kin: 0 to -1, x from 1 on, (x + 1)^2 / 4 between.", expand_sparse_plus});
-const OpDef kSparseSigmoid = weak_composite_of({"sparse_sigmoid", "(x + 1) / 2 held between 0 and 1.", expand_sparse_sigmoid});
+    compiled_alone(composite_of({"standardize", "Less the mean, by the standard deviation.", expand_standardize, 1, 2, kStandardizeAttrs}));
+const OpDef kSparsePlus = compiled_alone(
+    weak_composite_of({"sparse_plus", "softplus' sparse kin: 0 to -1, x from 1 on, (x + 1)^2 / 4 between.", expand_sparse_plus}));
+const OpDef kSparseSigmoid =
+    compiled_alone(weak_composite_of({"sparse_sigmoid", "(x + 1) / 2 held between 0 and 1.", expand_sparse_sigmoid}));
 const OpDef kLog1mexp = weak_composite_of({"log1mexp", "log(1 - exp(-x)), accurate for small x.", expand_log1mexp});
 const OpDef kLogmeanexp =
-    composite_of({"logmeanexp", "log(mean(exp(x))) over axes, without overflow.", expand_logmeanexp, 1, 1, kReduceAttrs});
+    compiled_alone(composite_of({"logmeanexp", "log(mean(exp(x))) over axes, without overflow.", expand_logmeanexp, 1, 1, kReduceAttrs}));
 const OpDef kSegmentSum =
     composite_of({"segment_sum", "The sum of each segment's rows: args [rows, segments, number].", expand_segment, 2, 3, kSegmentAttrs});
 const OpDef kSegmentProd = composite_of(

@@ -131,7 +131,8 @@ const OpDef kLogSoftmax = {.name = "log_softmax",
                            .operands_max = 2,
                            .attrs = kSoftmaxAttrs,
                            .weakness = Weakness::kNever,
-                           .expand = expand_log_softmax};
+                           .expand = expand_log_softmax,
+                           .compiled_alone = true};
 const OpDef kLogsumexp = {.name = "logsumexp",
                           .doc = "log(sum(exp(x))) over axes, without overflow.",
                           .operands_max = 3,
@@ -143,6 +144,6 @@ const OpDef kGelu = {.name = "gelu",
                      .attrs = kGeluAttrs,
                      .weakness = Weakness::kNever,
                      .expand = expand_gelu};
-const OpDef kSilu = {.name = "silu", .doc = "x * logistic(x).", .aliases = kSiluAliases, .expand = expand_silu};
+const OpDef kSilu = {.name = "silu", .doc = "x * logistic(x).", .aliases = kSiluAliases, .expand = expand_silu, .compiled_alone = true};
 
 }  // namespace shardlab::ops

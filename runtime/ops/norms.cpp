@@ -182,17 +182,17 @@ constexpr AttrDef kVecdotAttrs[] = {{"axis", Kind::kInteger, false, "the vectors
 extern const OpDef kNorm, kVectorNorm, kMatrixNorm, kMatrixPower, kMultiDot, kVecdot, kMatvec, kVecmat;
 
 constexpr std::string_view kVecdotAliases[] = {"linalg.vecdot"};
-const OpDef kNorm =
-    composite_of({"linalg.norm", "The norm of vectors or matrices, over all elements by default.", expand_norm, 1, 1, kNormAttrs});
+const OpDef kNorm = compiled_alone(
+    composite_of({"linalg.norm", "The norm of vectors or matrices, over all elements by default.", expand_norm, 1, 1, kNormAttrs}));
 const OpDef kVectorNorm = composite_of({"linalg.vector_norm", "The norm of vectors over axes.", expand_norm, 1, 1, kNormAttrs});
 const OpDef kMatrixNorm =
-    composite_of({"linalg.matrix_norm", "The norm of matrices in the last two dimensions.", expand_norm, 1, 1, kNormAttrs});
+    compiled_alone(composite_of({"linalg.matrix_norm", "The norm of matrices in the last two dimensions.", expand_norm, 1, 1, kNormAttrs}));
 const OpDef kMatrixPower =
     composite_of({"linalg.matrix_power", "A square matrix to a whole power: args [x] or [x, n].", expand_matrix_power, 1, 2, kPowerAttrs});
 const OpDef kMultiDot =
     composite_of({"linalg.multi_dot", "The product of matrices in the order of fewest multiplications.", expand_multi_dot, 2, -1});
 const OpDef kVecdot = composite_of({"vecdot", "Sums of conj(x) y along a dimension.", expand_vecdot, 2, 2, kVecdotAttrs, kVecdotAliases});
-const OpDef kMatvec = composite_of({"matvec", "Matrices times vectors.", expand_matvec, 2, 2});
-const OpDef kVecmat = composite_of({"vecmat", "Conjugated vectors times matrices.", expand_vecmat, 2, 2});
+const OpDef kMatvec = compiled_alone(composite_of({"matvec", "Matrices times vectors.", expand_matvec, 2, 2}));
+const OpDef kVecmat = compiled_alone(composite_of({"vecmat", "Conjugated vectors times matrices.", expand_vecmat, 2, 2}));
 
 }  // namespace shardlab::ops

@@ -19,20 +19,8 @@ ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
   return converted(b, x, inexact(b, b.type(x).dtype));
 }
-Values inexact_pair(GraphBuilder& b, const OpDef& op, Args args) {
-  return broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args)));
-}
-// The same of one rank alone: steps on one of them come before it is repeated, as in JAX.
 Values inexact_pair_apart(GraphBuilder& b, const OpDef& op, Args args) {
-  const DType dtype = inexact(b, promoted_dtype(b, args));
-  Values pair{value_of(b, args[0], dtype), value_of(b, args[1], dtype)};
-  const std::size_t rank = broadcast_shapes(op.name, {b.shape(pair[0]), b.shape(pair[1])}).size();
-  for (ValueId& value : pair) {
-    Shape shape = b.shape(value);
-    if (!shape.empty()) shape.insert(shape.begin(), rank - shape.size(), 1);
-    value = reshaped(b, value, shape);
-  }
-  return pair;
+  return ranked_together(b, op.name, args, inexact(b, promoted_dtype(b, args)));
 }
 ValueId is_nan(GraphBuilder& b, ValueId x) { return b.emit1(kNotEqual, {x, x}); }
 ValueId either(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kOr, {x, y}); }
@@ -90,11 +78,11 @@ Values expand_hypot(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 }
 
 Values expand_heaviside(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Values xy = inexact_pair(b, op, args);
+  Values xy = inexact_pair_apart(b, op, args);
   if (is_complex(b.type(xy[0]).dtype)) throw_user_error("{} does not accept dtype {}; take a part", op.name, name_of(b.type(xy[0]).dtype));
-  const ValueId not_signed = choose(b, is_nan(b, xy[0]), xy[0], xy[1]);
-  ValueId at_zero = choose(b, binary(b, kGreater, xy[0], 0.0), 1.0, not_signed);
-  return {choose(b, binary(b, kLess, xy[0], 0.0), 0.0, at_zero)};
+  const Term x(b, xy[0]), not_signed = where(Term(b, is_nan(b, x.id())), x, Term(b, xy[1]));
+  const Term at_zero = where(x > 0.0, 1.0, not_signed);
+  return {where(x < 0.0, 0.0, at_zero).id()};
 }
 
 // Whether the sign bit is set: that of -0.0 and of NaN too.
@@ -163,8 +151,9 @@ Values expand_nan_to_num(GraphBuilder& b, const OpDef& op, Args args, const Attr
 // The other operand where one is NaN.
 template <const OpDef* kCompare>
 Values expand_extremum_without_nan(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  Values xy = broadcast_together(b, op.name, args, promoted_dtype(b, args));
-  return {choose(b, either(b, b.emit1(*kCompare, xy), is_nan(b, xy[1])), xy[0], xy[1])};
+  const Values xy = ranked_together(b, op.name, args, promoted_dtype(b, args));
+  const ValueId is_second_out = binary(b, *kCompare, xy[0], xy[1]);
+  return {where(Term(b, binary(b, kOr, is_second_out, is_nan(b, xy[1]))), Term(b, xy[0]), Term(b, xy[1])).id()};
 }
 
 ValueId angle_of(GraphBuilder& b, Args args) {
@@ -189,13 +178,14 @@ Values expand_divmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
     ValueId quotient = divide.expand(b, divide, args, {}).at(0);
     return {quotient, expand_promoted(b, kRemainder, args, {}).at(0)};
   }
-  const Values xy = broadcast_together(b, op.name, args, promoted_dtype(b, args));
-  const ValueId rest = b.emit1(kRem, xy);
-  const ValueId multiple = choose(b, binary(b, kEqual, xy[1], 0.0), xy[0], b.emit1(kSub, {xy[0], rest}));
-  const ValueId quotient = b.emit1(kDiv, {multiple, xy[1]});
-  const ValueId signs_differ = b.emit1(kNotEqual, {unary(b, kSign, xy[1]), unary(b, kSign, rest)});
-  const ValueId is_off = b.emit1(kAnd, {binary(b, kNotEqual, rest, 0.0), signs_differ});
-  const ValueId remainder = choose(b, is_off, b.emit1(kAdd, {rest, xy[1]}), rest);
+  const Values xy = ranked_together(b, op.name, args, promoted_dtype(b, args));
+  const Term x(b, xy[0]), y(b, xy[1]);
+  const ValueId rest = binary(b, kRem, xy[0], xy[1]);
+  const Term is_zero = y == 0.0, multiple = where(is_zero, x, x - Term(b, rest));
+  const ValueId quotient = binary(b, kDiv, multiple.id(), xy[1]);
+  const ValueId is_other = binary(b, kNotEqual, rest, 0.0), sign = unary(b, kSign, xy[1]);
+  const ValueId is_off = b.emit1(kAnd, {is_other, binary(b, kNotEqual, sign, unary(b, kSign, rest))});
+  const ValueId remainder = choose(b, is_off, binary(b, kAdd, rest, xy[1]), rest);
   return {unary(b, kRound, choose(b, is_off, binary(b, kSub, quotient, 1.0), quotient)), remainder};
 }
 
@@ -221,30 +211,36 @@ void check_whole(const OpDef& op, DType dtype) {
 }
 Values whole_sizes(GraphBuilder& b, const OpDef& op, Args args) {
   check_whole(op, promoted_dtype(b, args));
-  Values xy = broadcast_together(b, op.name, args, promoted_dtype(b, args));
+  Values xy = ranked_together(b, op.name, args, promoted_dtype(b, args));
   if (is_signed_integer(b.type(xy[0]).dtype))
     for (ValueId& each : xy) each = unary(b, kAbs, each);
   return xy;
 }
-Values expand_gcd(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return b.emit(op, whole_sizes(b, op, args)); }
+Values expand_gcd(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  const Values xy = whole_sizes(b, op, args);
+  return {binary(b, op, xy[0], xy[1])};
+}
 Values expand_lcm(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const OpDef &gcd = *find_op("gcd"), &divide = *find_op("floor_divide");
   Values xy = whole_sizes(b, op, args);
   ValueId divisor = gcd.expand(b, gcd, std::vector<Arg>{xy[0], xy[1]}, {}).at(0);
   ValueId quotient = divide.expand(b, divide, std::vector<Arg>{xy[1], divisor}, {}).at(0);
-  return {choose(b, binary(b, kEqual, divisor, 0.0), 0.0, b.emit1(kMul, {xy[0], quotient}))};
+  return {choose(b, binary(b, kEqual, divisor, 0.0), 0.0, binary(b, kMul, xy[0], quotient))};
 }
 
 // |x - y| <= atol + rtol |y|; infinities are close to themselves, NaN to NaN if equal_nan says so.
 Values expand_isclose(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Values xy = inexact_pair(b, op, args);
+  Values xy = inexact_pair_apart(b, op, args);
   auto number = [&](std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; };
-  ValueId distance = unary(b, kAbs, b.emit1(kSub, xy));
+  ValueId distance = unary(b, kAbs, binary(b, kSub, xy[0], xy[1]));
   ValueId bound = binary(b, kAdd, binary(b, kMul, unary(b, kAbs, xy[1]), number("rtol", 1e-5)), number("atol", 1e-8));
   ValueId finite = unary(b, kIsFinite, is_complex(b.type(xy[1]).dtype) ? unary(b, kAbs, xy[1]) : xy[1]);
-  ValueId near = b.emit1(kAnd, {finite, b.emit1(kLessEqual, {distance, bound})});
-  ValueId close = either(b, b.emit1(kEqual, xy), near);
-  if (attrs.flag("equal_nan")) close = either(b, close, b.emit1(kAnd, {is_nan(b, xy[0]), is_nan(b, xy[1])}));
+  ValueId near = binary(b, kAnd, finite, binary(b, kLessEqual, distance, bound));
+  ValueId close = either(b, binary(b, kEqual, xy[0], xy[1]), near);
+  if (attrs.flag("equal_nan")) {
+    const ValueId is_first_nan = is_nan(b, xy[0]);
+    close = either(b, close, binary(b, kAnd, is_first_nan, is_nan(b, xy[1])));
+  }
   return {close};
 }
 
@@ -272,24 +268,28 @@ const OpDef kRad2deg = composite_of({"rad2deg", "Radians as degrees.", expand_an
 const OpDef kReciprocal = weak_composite_of({"reciprocal", "1 / x.", expand_reciprocal});
 const OpDef kPositive = weak_composite_of({"positive", "x itself.", expand_positive, 1, 1, {}, kPositiveAliases});
 const OpDef kFabs = weak_composite_of({"fabs", "The absolute value as a float.", expand_fabs});
-const OpDef kSinc = composite_of({"sinc", "sin(pi x) / (pi x), and 1 at 0.", expand_sinc});
-const OpDef kHypot = composite_of({"hypot", "sqrt(x^2 + y^2), without overflow.", expand_hypot, 2, 2});
-const OpDef kHeaviside = composite_of({"heaviside", "0 below 0, 1 above it, y at it; NaN where x is.", expand_heaviside, 2, 2});
-const OpDef kSignbit = weak_composite_of({"signbit", "Whether the sign bit is set, that of -0.0 too.", expand_signbit});
-const OpDef kCopysign = weak_composite_of({"copysign", "The size of x with the sign of y.", expand_copysign, 2, 2});
-const OpDef kIsInf = weak_composite_of({"isinf", "Whether it is infinite.", expand_isinf});
+const OpDef kSinc = compiled_alone(composite_of({"sinc", "sin(pi x) / (pi x), and 1 at 0.", expand_sinc}));
+const OpDef kHypot = compiled_alone(composite_of({"hypot", "sqrt(x^2 + y^2), without overflow.", expand_hypot, 2, 2}));
+const OpDef kHeaviside =
+    compiled_alone(composite_of({"heaviside", "0 below 0, 1 above it, y at it; NaN where x is.", expand_heaviside, 2, 2}));
+const OpDef kSignbit = compiled_alone(weak_composite_of({"signbit", "Whether the sign bit is set, that of -0.0 too.", expand_signbit}));
+const OpDef kCopysign = compiled_alone(weak_composite_of({"copysign", "The size of x with the sign of y.", expand_copysign, 2, 2}));
+const OpDef kIsInf = compiled_alone(weak_composite_of({"isinf", "Whether it is infinite.", expand_isinf}));
 const OpDef kIsPosInf = weak_composite_of({"isposinf", "Whether it is infinity.", expand_is_signed_inf<true>});
 const OpDef kIsNegInf = weak_composite_of({"isneginf", "Whether it is -infinity.", expand_is_signed_inf<false>});
-const OpDef kNanToNum = composite_of({"nan_to_num", "NaN as 0, infinities as the largest numbers.", expand_nan_to_num, 1, 1, kNanAttrs});
-const OpDef kFmax =
-    weak_composite_of({"fmax", "The larger of x and y; the other one where one is NaN.", expand_extremum_without_nan<&kGreater>, 2, 2});
-const OpDef kFmin =
-    weak_composite_of({"fmin", "The smaller of x and y; the other one where one is NaN.", expand_extremum_without_nan<&kLess>, 2, 2});
-const OpDef kAngle = weak_composite_of({"angle", "The angle of complex numbers in radians.", expand_angle, 1, 1, kAngleAttrs});
-const OpDef kDivmod = weak_composite_of({"divmod", "The quotient rounded down, and the remainder.", expand_divmod, 2, 2});
-const OpDef kModf = weak_composite_of({"modf", "The fraction and the whole part of x.", expand_modf});
-const OpDef kGcd = strong(binary_op<Gcd>("gcd", "The greatest common divisor of integers.", expand_gcd));
-const OpDef kLcm = composite_of({"lcm", "The least common multiple of integers.", expand_lcm, 2, 2});
-const OpDef kIsClose = weak_composite_of({"isclose", "Whether |x - y| <= atol + rtol |y|.", expand_isclose, 2, 2, kCloseAttrs});
+const OpDef kNanToNum =
+    compiled_alone(composite_of({"nan_to_num", "NaN as 0, infinities as the largest numbers.", expand_nan_to_num, 1, 1, kNanAttrs}));
+const OpDef kFmax = compiled_alone(
+    weak_composite_of({"fmax", "The larger of x and y; the other one where one is NaN.", expand_extremum_without_nan<&kGreater>, 2, 2}));
+const OpDef kFmin = compiled_alone(
+    weak_composite_of({"fmin", "The smaller of x and y; the other one where one is NaN.", expand_extremum_without_nan<&kLess>, 2, 2}));
+const OpDef kAngle =
+    compiled_alone(weak_composite_of({"angle", "The angle of complex numbers in radians.", expand_angle, 1, 1, kAngleAttrs}));
+const OpDef kDivmod = compiled_alone(weak_composite_of({"divmod", "The quotient rounded down, and the remainder.", expand_divmod, 2, 2}));
+const OpDef kModf = compiled_alone(weak_composite_of({"modf", "The fraction and the whole part of x.", expand_modf}));
+const OpDef kGcd = compiled_alone(strong(binary_op<Gcd>("gcd", "The greatest common divisor of integers.", expand_gcd)));
+const OpDef kLcm = compiled_alone(composite_of({"lcm", "The least common multiple of integers.", expand_lcm, 2, 2}));
+const OpDef kIsClose =
+    compiled_alone(weak_composite_of({"isclose", "Whether |x - y| <= atol + rtol |y|.", expand_isclose, 2, 2, kCloseAttrs}));
 
 }  // namespace shardlab::ops

@@ -187,6 +187,7 @@ const OpDef kPad = {.name = "pad",
                     .jvp = linear_jvp,
                     .transpose = transpose_rule,
                     .batch = batch,
-                    .samples = samples};
+                    .samples = samples,
+                    .compiled_alone = true};
 
 }  // namespace shardlab::ops

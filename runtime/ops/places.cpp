@@ -306,9 +306,9 @@ const OpDef kIsin = composite_of({"isin", "Which elements are among others: args
 const OpDef kFillDiagonal =
     composite_of({"fill_diagonal", "The diagonal replaced: args [x, values].", expand_fill_diagonal, 2, 2, kDiagonalAttrs});
 const OpDef kDiagflat = composite_of({"diagflat", "A matrix with all elements in order on a diagonal.", expand_diagflat, 1, 1, kK});
-const OpDef kPutAlongAxis =
+const OpDef kPutAlongAxis = compiled_alone(
     composite_of({"put_along_axis", "Elements replaced along a dimension where each row has its own indices: args [x, indices, values].",
-                  expand_put_along_axis, 3, 3, kAlongAttrs});
+                  expand_put_along_axis, 3, 3, kAlongAttrs}));
 const OpDef kPut =
     composite_of({"put", "Elements replaced at indices over all in order: args [x, indices, values].", expand_put, 3, 3, kPutAttrs});
 const OpDef kPlaceAt = composite_of(

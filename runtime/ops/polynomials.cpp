@@ -188,17 +188,20 @@ constexpr AttrDef kTrimAttrs[] = {{"trim_leading_zeros", Kind::kFlag, false, "ac
 
 extern const OpDef kConvolve, kCorrelate, kPolyval, kPolyadd, kPolysub, kPolymul, kPolydiv, kPolyder, kPolyint, kPoly, kVander;
 
-const OpDef kConvolve = weak_composite_of({"convolve", "The convolution of two vectors.", expand_convolve<false>, 2, 2, kModeAttrs});
-const OpDef kCorrelate = composite_of({"correlate", "The cross-correlation of two vectors.", expand_convolve<true>, 2, 2, kModeAttrs});
-const OpDef kPolyval = composite_of({"polyval", "A polynomial's values: args [coefficients, x].", expand_polyval, 2, 2, kUnrollAttrs});
-const OpDef kPolyadd = composite_of({"polyadd", "The sum of polynomials.", expand_polyadd<false>, 2, 2});
-const OpDef kPolysub = composite_of({"polysub", "The difference of polynomials.", expand_polyadd<true>, 2, 2});
+const OpDef kConvolve =
+    compiled_alone(weak_composite_of({"convolve", "The convolution of two vectors.", expand_convolve<false>, 2, 2, kModeAttrs}));
+const OpDef kCorrelate =
+    compiled_alone(composite_of({"correlate", "The cross-correlation of two vectors.", expand_convolve<true>, 2, 2, kModeAttrs}));
+const OpDef kPolyval =
+    compiled_alone(composite_of({"polyval", "A polynomial's values: args [coefficients, x].", expand_polyval, 2, 2, kUnrollAttrs}));
+const OpDef kPolyadd = compiled_alone(composite_of({"polyadd", "The sum of polynomials.", expand_polyadd<false>, 2, 2}));
+const OpDef kPolysub = compiled_alone(composite_of({"polysub", "The difference of polynomials.", expand_polyadd<true>, 2, 2}));
 const OpDef kPolymul = composite_of({"polymul", "The product of polynomials.", expand_polymul, 2, 2, kTrimAttrs});
 const OpDef kPolydiv = composite_of({"polydiv", "The quotient of polynomials, and the remainder.", expand_polydiv, 2, 2, kTrimAttrs});
-const OpDef kPolyder = composite_of({"polyder", "The derivative of a polynomial.", expand_polyder, 1, 1, kOrderAttrs});
-const OpDef kPolyint = composite_of({"polyint", "The integral of a polynomial.", expand_polyint, 1, 2, kIntegralAttrs});
-const OpDef kPoly = composite_of({"poly", "The polynomial with given zeros.", expand_poly});
-const OpDef kVander =
-    composite_of({"vander", "Powers of a vector's elements, a row each: args [x] or [x, N].", expand_vander, 1, 2, kVanderAttrs});
+const OpDef kPolyder = compiled_alone(composite_of({"polyder", "The derivative of a polynomial.", expand_polyder, 1, 1, kOrderAttrs}));
+const OpDef kPolyint = compiled_alone(composite_of({"polyint", "The integral of a polynomial.", expand_polyint, 1, 2, kIntegralAttrs}));
+const OpDef kPoly = compiled_alone(composite_of({"poly", "The polynomial with given zeros.", expand_poly}));
+const OpDef kVander = compiled_alone(
+    composite_of({"vander", "Powers of a vector's elements, a row each: args [x] or [x, N].", expand_vander, 1, 2, kVanderAttrs}));
 
 }  // namespace shardlab::ops

@@ -210,16 +210,18 @@ constexpr AttrDef kQuantileAttrs[] = {
 
 extern const OpDef kMedian, kQuantile, kPercentile, kNanmedian, kNanquantile, kNanpercentile;
 
-const OpDef kMedian =
-    composite_of({"median", "The element in the middle, or the mean of the two there.", expand_median<false>, 1, 1, kMedianAttrs});
-const OpDef kNanmedian = composite_of({"nanmedian", "The median over axes, NaN left out.", expand_median<true>, 1, 1, kMedianAttrs});
-const OpDef kQuantile = composite_of(
-    {"quantile", "The q-th quantile, or one for each of a vector: args [x] or [x, q].", expand_quantile<1, false>, 1, 2, kQuantileAttrs});
-const OpDef kPercentile = composite_of({"percentile", "The q-th percentile, or one for each of a vector: args [x] or [x, q].",
-                                        expand_quantile<100, false>, 1, 2, kQuantileAttrs});
-const OpDef kNanquantile =
-    composite_of({"nanquantile", "The q-th quantile, NaN left out: args [x] or [x, q].", expand_quantile<1, true>, 1, 2, kQuantileAttrs});
-const OpDef kNanpercentile = composite_of(
-    {"nanpercentile", "The q-th percentile, NaN left out: args [x] or [x, q].", expand_quantile<100, true>, 1, 2, kQuantileAttrs});
+const OpDef kMedian = compiled_alone(
+    composite_of({"median", "The element in the middle, or the mean of the two there.", expand_median<false>, 1, 1, kMedianAttrs}));
+const OpDef kNanmedian =
+    compiled_alone(composite_of({"nanmedian", "The median over axes, NaN left out.", expand_median<true>, 1, 1, kMedianAttrs}));
+const OpDef kQuantile = compiled_alone(composite_of(
+    {"quantile", "The q-th quantile, or one for each of a vector: args [x] or [x, q].", expand_quantile<1, false>, 1, 2, kQuantileAttrs}));
+const OpDef kPercentile =
+    compiled_alone(composite_of({"percentile", "The q-th percentile, or one for each of a vector: args [x] or [x, q].",
+                                 expand_quantile<100, false>, 1, 2, kQuantileAttrs}));
+const OpDef kNanquantile = compiled_alone(
+    composite_of({"nanquantile", "The q-th quantile, NaN left out: args [x] or [x, q].", expand_quantile<1, true>, 1, 2, kQuantileAttrs}));
+const OpDef kNanpercentile = compiled_alone(composite_of(
+    {"nanpercentile", "The q-th percentile, NaN left out: args [x] or [x, q].", expand_quantile<100, true>, 1, 2, kQuantileAttrs}));
 
 }  // namespace shardlab::ops

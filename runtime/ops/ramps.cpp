@@ -181,7 +181,8 @@ const OpDef kDiagIndicesFrom = composite_of({"diag_indices_from", "diag_indices 
 const OpDef kIndices = composite_of({"indices", "A grid's index in each dimension, stacked.", expand_indices, 0, 0, kIndicesAttrs});
 const OpDef kUnravelIndex =
     composite_of({"unravel_index", "Index vectors of places counted in row-major order.", expand_unravel_index, 1, 1, kUnravelAttrs});
-const OpDef kGeomspace = composite_of({"geomspace", "Numbers of equal ratio from start to stop: args [start, stop] or [start, stop, num].",
-                                       expand_geomspace, 2, 3, kGeomspaceAttrs});
+const OpDef kGeomspace =
+    compiled_alone(composite_of({"geomspace", "Numbers of equal ratio from start to stop: args [start, stop] or [start, stop, num].",
+                                 expand_geomspace, 2, 3, kGeomspaceAttrs}));
 
 }  // namespace shardlab::ops

@@ -257,12 +257,14 @@ const OpDef kVar = {.name = "var",
                     .operands_max = 2,
                     .attrs = kVarAttrs,
                     .weakness = Weakness::kNever,
-                    .expand = expand_var};
+                    .expand = expand_var,
+                    .compiled_alone = true};
 const OpDef kStd = {.name = "std",
                     .doc = "The standard deviation over axes: the root of the variance.",
                     .operands_max = 2,
                     .attrs = kVarAttrs,
                     .weakness = Weakness::kNever,
-                    .expand = expand_std};
+                    .expand = expand_std,
+                    .compiled_alone = true};
 
 }  // namespace shardlab::ops

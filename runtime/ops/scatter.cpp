@@ -320,10 +320,13 @@ constexpr AttrDef kAttrs[] = {
     {"operand_batching_dims", AttrDef::Kind::kScalarOrIntegers, false, "the operand's dimensions that go along with the indices'"},
     {"start_indices_batching_dims", AttrDef::Kind::kScalarOrIntegers, false, "the indices' dimensions that go along with the operand's"}};
 
-// Products have none, as in JAX: the same place may be multiplied several times.
 constexpr JvpRule jvp_of(Reduction reduction) {
   if (reduction == Reduction::kSum) return scatter_add_jvp;
-  return reduction == Reduction::kProd ? nullptr : JvpRule(scatter_extremal_jvp);
+  return reduction == Reduction::kProd ? scatter_mul_jvp : JvpRule(scatter_extremal_jvp);
+}
+constexpr TransposeRule transpose_of(Reduction reduction) {
+  if (reduction == Reduction::kSum) return scatter_add_transpose;
+  return reduction == Reduction::kProd ? scatter_mul_transpose : TransposeRule(nullptr);
 }
 
 template <Reduction kReduction>
@@ -341,7 +344,7 @@ constexpr OpDef combining_op(std::string_view name, std::string_view doc) {
           .kernel = kernel<int(kReduction)>,
           .uses_position = true,
           .jvp = jvp_of(kReduction),
-          .transpose = kReduction == Reduction::kSum ? TransposeRule(scatter_add_transpose) : nullptr,
+          .transpose = transpose_of(kReduction),
           .batch = scatter_batch,
           .samples = samples};
 }

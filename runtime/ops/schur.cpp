@@ -180,10 +180,11 @@ const OpDef kEig = decomposition(
      .kernel = kernel_eig,
      .jvp = jvp_eig,
      .samples = samples});
-const OpDef kEigvals = composite_of({"linalg.eigvals", "Eigenvalues of square matrices, complex.", expand_eigvals});
-const OpDef kLinalgSchur = composite_of({"linalg.schur", "T and U of square matrices U T U^H.", expand_schur, 1, 1, kSchurAttrs});
+const OpDef kEigvals = compiled_alone(composite_of({"linalg.eigvals", "Eigenvalues of square matrices, complex.", expand_eigvals}));
+const OpDef kLinalgSchur =
+    compiled_alone(composite_of({"linalg.schur", "T and U of square matrices U T U^H.", expand_schur, 1, 1, kSchurAttrs}));
 const OpDef kRoots = composite_of(
     {"roots", "The roots of a polynomial with these coefficients, the highest power's first and not 0; complex.", expand_roots});
-const OpDef kSqrtm = composite_of({"linalg.sqrtm", "The principal square root of a square matrix, complex.", expand_sqrtm});
+const OpDef kSqrtm = compiled_alone(composite_of({"linalg.sqrtm", "The principal square root of a square matrix, complex.", expand_sqrtm}));
 
 }  // namespace shardlab::ops

@@ -215,6 +215,7 @@ const OpDef kClip = {.name = "clip",
                      .operands_min = 1,
                      .operands_max = 3,
                      .attrs = kClipAttrs,
-                     .expand = expand_clip};
+                     .expand = expand_clip,
+                     .compiled_alone = true};
 
 }  // namespace shardlab::ops

@@ -151,21 +151,28 @@ const OpDef kRoll = {.name = "roll",
                      .doc = "The elements shifted along dimensions; those that leave at one end come in at the other.",
                      .attrs = kRollAttrs,
                      .weakness = Weakness::kOfFirst,
-                     .expand = expand_roll};
+                     .expand = expand_roll,
+                     .compiled_alone = true};
 const OpDef kFftshift = {.name = "fft.fftshift",
                          .doc = "The element of frequency 0 moved to the middle of axes.",
                          .attrs = kShiftAttrs,
-                         .expand = expand_shift<false>};
-const OpDef kIfftshift = {
-    .name = "fft.ifftshift", .doc = "The inverse of fftshift, for odd sizes too.", .attrs = kShiftAttrs, .expand = expand_shift<true>};
-const OpDef kFlip = {.name = "flip", .doc = "The elements in reverse order along axes.", .attrs = kFlipAttrs, .expand = expand_flip};
-const OpDef kFlipud = {.name = "flipud", .doc = "The rows in reverse order.", .expand = expand_flip_dim<0>};
-const OpDef kFliplr = {.name = "fliplr", .doc = "The columns in reverse order.", .expand = expand_flip_dim<1>};
+                         .expand = expand_shift<false>,
+                         .compiled_alone = true};
+const OpDef kIfftshift = {.name = "fft.ifftshift",
+                          .doc = "The inverse of fftshift, for odd sizes too.",
+                          .attrs = kShiftAttrs,
+                          .expand = expand_shift<true>,
+                          .compiled_alone = true};
+const OpDef kFlip = {
+    .name = "flip", .doc = "The elements in reverse order along axes.", .attrs = kFlipAttrs, .expand = expand_flip, .compiled_alone = true};
+const OpDef kFlipud = {.name = "flipud", .doc = "The rows in reverse order.", .expand = expand_flip_dim<0>, .compiled_alone = true};
+const OpDef kFliplr = {.name = "fliplr", .doc = "The columns in reverse order.", .expand = expand_flip_dim<1>, .compiled_alone = true};
 const OpDef kDiff = {.name = "diff",
                      .doc = "The differences of neighbours along a dimension; of bool whether they differ.",
                      .operands_max = 3,
                      .attrs = kDiffAttrs,
-                     .expand = expand_diff};
+                     .expand = expand_diff,
+                     .compiled_alone = true};
 const OpDef kMoveaxis = {
     .name = "moveaxis", .doc = "Dimensions moved to other places, the others in order.", .attrs = kMoveAttrs, .expand = expand_moveaxis};
 const OpDef kSwapaxes = {.name = "swapaxes", .doc = "Two dimensions exchanged.", .attrs = kSwapAttrs, .expand = expand_swapaxes};

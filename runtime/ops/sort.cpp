@@ -189,11 +189,13 @@ const OpDef kSort = {.name = "sort",
                      .kernel = kernel,
                      .jvp = jvp,
                      .batch = batch,
-                     .samples = samples};
+                     .samples = samples,
+                     .compiled_alone = true};
 const OpDef kArgsort = {.name = "argsort",
                         .doc = "The places of the elements in ascending order along a dimension, int32; equal ones in their order.",
                         .attrs = kArgsortAttrs,
                         .weakness = Weakness::kNever,
-                        .expand = expand_argsort};
+                        .expand = expand_argsort,
+                        .compiled_alone = true};
 
 }  // namespace shardlab::ops

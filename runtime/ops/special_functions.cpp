@@ -13,7 +13,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 std::vector<Term> inexact_terms(GraphBuilder& b, const OpDef& op, Args args) {
   std::vector<Term> terms;
   DType dtype = inexact(b, promoted_dtype(b, args));
-  for (ValueId id : broadcast_together(b, op.name, args, dtype)) terms.emplace_back(b, id);
+  for (ValueId id : ranked_together(b, op.name, args, dtype)) terms.emplace_back(b, id);
   return terms;
 }
 Term inexact_term(GraphBuilder& b, const OpDef& op, Args args) { return inexact_terms(b, op, args)[0]; }
@@ -119,7 +119,8 @@ Term xlogy_value(const Terms& xy) {
 template <bool kPlusOne>
 Term xlogy_tangent(const Terms& xy, const Term&, const Terms& tangents) {
   const Term &x = xy[0], &y = xy[1];
-  return tangents[0] * logarithm<kPlusOne>(y) + tangents[1] * x / (kPlusOne ? 1.0 + y : y);
+  const Term by_x = tangents[0] * logarithm<kPlusOne>(y);
+  return by_x + tangents[1] * x / (kPlusOne ? 1.0 + y : y);
 }
 template <bool kPlusOne>
 Term xlogy(const Term& x, const Term& y) {
@@ -249,7 +250,7 @@ extern const OpDef kI0, kI0e, kI1, kI1e, kXlogy, kXlog1py, kEntr, kRelEntr, kKlD
     kGammaFunction, kFactorial, kMultigammaln;
 
 constexpr std::string_view kI0eAliases[] = {"bessel_i0e"}, kI1eAliases[] = {"bessel_i1e"};
-const OpDef kI0 = weak_composite_of({"i0", "The modified Bessel function of order 0.", expand_bessel<0, false>});
+const OpDef kI0 = compiled_alone(weak_composite_of({"i0", "The modified Bessel function of order 0.", expand_bessel<0, false>}));
 const OpDef kI0e = weak_composite_of({"i0e", "i0 times exp(-|x|).", expand_bessel<0, true>, 1, 1, {}, kI0eAliases});
 const OpDef kI1 = weak_composite_of({"i1", "The modified Bessel function of order 1.", expand_bessel<1, false>});
 const OpDef kI1e = weak_composite_of({"i1e", "i1 times exp(-|x|).", expand_bessel<1, true>, 1, 1, {}, kI1eAliases});
@@ -263,7 +264,7 @@ const OpDef kNdtr = composite_of({"ndtr", "The share of the normal distribution 
 const OpDef kLogNdtr = composite_of({"log_ndtr", "log(ndtr(x)), accurate far below 0.", expand_log_ndtr});
 const OpDef kBetaln = weak_composite_of({"betaln", "The logarithm of beta's size.", expand_betaln, 2, 2});
 const OpDef kBeta = composite_of({"beta", "gamma(x) gamma(y) / gamma(x + y).", expand_beta, 2, 2});
-const OpDef kGammasgn = composite_of({"gammasgn", "The sign of gamma(x).", expand_gammasgn});
+const OpDef kGammasgn = compiled_alone(composite_of({"gammasgn", "The sign of gamma(x).", expand_gammasgn}));
 const OpDef kGammaFunction = composite_of({"gamma", "The gamma function.", expand_gamma});
 const OpDef kFactorial = weak_composite_of({"factorial", "gamma(x + 1), 0 below 0.", expand_factorial});
 const OpDef kMultigammaln = composite_of(

@@ -15,7 +15,7 @@ std::vector<Term> reals(GraphBuilder& b, const OpDef& op, Args args) {
   std::vector<Term> terms;
   const DType dtype = inexact(b, promoted_dtype(b, args));
   if (is_complex(dtype)) throw_user_error("{} does not support complex-valued inputs.", op.name);
-  for (ValueId id : broadcast_together(b, op.name, args, dtype)) terms.emplace_back(b, id);
+  for (ValueId id : ranked_together(b, op.name, args, dtype)) terms.emplace_back(b, id);
   return terms;
 }
 
@@ -164,7 +164,8 @@ Values expand_poch(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   auto value = [](const Terms& zm) { return where(zm[1] == 0.0, 1.0, call("gamma", zm[0] + zm[1]) / call("gamma", zm[0])); };
   auto tangent = [](const Terms& zm, const Term& y, const Terms& tangents) {
     const Term by_m = call("digamma", zm[0] + zm[1]);
-    return tangents[0] * ((by_m - call("digamma", zm[0])) * y) + tangents[1] * (by_m * y);
+    const Term by_z = tangents[0] * ((by_m - call("digamma", zm[0])) * y);
+    return by_z + tangents[1] * (by_m * y);
   };
   return {with_derivative(given, {value, tangent}).id()};
 }

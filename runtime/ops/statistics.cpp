@@ -95,8 +95,8 @@ extern const OpDef kAverage, kSearchsorted, kBincount;
 
 const OpDef kAverage =
     composite_of({"average", "The mean, weighted where weights are given: args [x] or [x, weights].", expand_average, 1, 2, kReduceAttrs});
-const OpDef kSearchsorted =
-    composite_of({"searchsorted", "Where values belong in a sorted vector: args [a, values].", expand_searchsorted, 2, 2, kSearchAttrs});
+const OpDef kSearchsorted = compiled_alone(
+    composite_of({"searchsorted", "Where values belong in a sorted vector: args [a, values].", expand_searchsorted, 2, 2, kSearchAttrs}));
 const OpDef kBincount =
     composite_of({"bincount", "How often each whole number occurs: args [x] or [x, weights].", expand_bincount, 1, 2, kBincountAttrs});
 

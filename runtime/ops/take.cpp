@@ -186,14 +186,16 @@ const OpDef kTake = {.name = "take",
                      .operands_max = 2,
                      .attrs = kTakeAttrs,
                      .weakness = Weakness::kOfFirst,
-                     .expand = expand_take};
+                     .expand = expand_take,
+                     .compiled_alone = true};
 const OpDef kTakeAlongAxis = {.name = "take_along_axis",
                               .doc = "Elements at indices along a dimension, where each row has its own: args [x, indices].",
                               .operands_min = 2,
                               .operands_max = 2,
                               .attrs = kAlongAttrs,
                               .weakness = Weakness::kOfFirst,
-                              .expand = expand_take_along_axis};
+                              .expand = expand_take_along_axis,
+                              .compiled_alone = true};
 const OpDef kDynamicIndexInDim = {.name = "dynamic_index_in_dim",
                                   .doc = "One index of a dimension: args [x, index].",
                                   .operands_min = 2,

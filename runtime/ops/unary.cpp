@@ -263,7 +263,10 @@ const OpDef kCeil = unary_op<Ceil>("ceil", "The smallest whole number not below 
 const OpDef kTrunc = unary_op<Trunc>("trunc", "The whole number between 0 and x next to x; integers stay.", expand_rounding, kTruncAliases);
 const OpDef kRound = round_op();
 extern const OpDef kRint;
-const OpDef kRint = {.name = "rint", .doc = "The nearest whole number, halves to even. Integers become float32.", .expand = expand_rint};
+const OpDef kRint = {.name = "rint",
+                     .doc = "The nearest whole number, halves to even. Integers become float32.",
+                     .expand = expand_rint,
+                     .compiled_alone = true};
 const OpDef kIsFinite = unary_op<IsFinite>("is_finite", "Whether x is neither infinite nor NaN.", expand_is_finite, kIsFiniteAliases);
 const OpDef kNot = unary_op<Not>("not", "Every bit inverted; of bool the negation.", expand_plain, kNotAliases);
 const OpDef kPopulationCount =

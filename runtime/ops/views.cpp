@@ -72,16 +72,15 @@ Values expand_floor_divide(GraphBuilder& b, const OpDef& op, Args args, const At
   DType dtype = promoted_dtype(b, args);
   if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; divide the parts", op.name, name_of(dtype));
   if (dtype == DType::kBool) dtype = default_dtype(WeakKind::kInteger, b.config().enable_x64);
-  Values xy = broadcast_together(b, op.name, args, dtype);
   if (is_floating(dtype)) {
     const OpDef& both = *find_op("divmod");
     return {both.expand(b, both, args, {}).at(0)};
   }
-  ValueId quotient = b.emit1(kDiv, xy);
+  const Values xy = ranked_together(b, op.name, args, dtype);
+  const ValueId quotient = binary(b, kDiv, xy[0], xy[1]);
   if (is_unsigned_integer(dtype)) return {quotient};
-  ValueId rest = b.emit1(kRem, xy);
-  ValueId has_rest = binary(b, kNotEqual, rest, 0.0);
-  ValueId signs_differ = b.emit1(kNotEqual, {unary(b, kSign, xy[0]), unary(b, kSign, xy[1])});
+  const ValueId sign = unary(b, kSign, xy[0]), signs_differ = binary(b, kNotEqual, sign, unary(b, kSign, xy[1]));
+  const ValueId has_rest = binary(b, kNotEqual, binary(b, kRem, xy[0], xy[1]), 0.0);
   ValueId corrected = binary(b, kSub, quotient, 1.0);
   return {b.emit1(kSelect, {b.emit1(kAnd, {signs_differ, has_rest}), corrected, quotient})};
 }
@@ -118,6 +117,7 @@ const OpDef kFloorDivide = {.name = "floor_divide",
                             .doc = "The largest whole number not above x / y.",
                             .operands_min = 2,
                             .operands_max = 2,
-                            .expand = expand_floor_divide};
+                            .expand = expand_floor_divide,
+                            .compiled_alone = true};
 
 }  // namespace shardlab::ops

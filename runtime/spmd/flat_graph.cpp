@@ -19,11 +19,16 @@ FactorRule identity_rule(const Types& operands, const Types& results, const Attr
   return rule;
 }
 
-// Of the whole one slice along its leading dimension, along which nothing propagates. Source: the rule of a dynamic slice.
+// Of the whole one slice along its leading dimension, along which nothing propagates. Source: the rule of a dynamic slice, and that of a
+// reshape, by which dimensions of size 1 have nothing to do with each other.
 FactorRule slice_rule(const Types& operands, const Types& results, const Attrs&) {
   FactorRule rule(operands, results);
   rule.add(operands[0].shape[0], {0}, {-1}, FactorKind::kReplicate, true);
-  for (int d = 0; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], {d + 1}, {d});
+  for (int d = 0; d < results[0].rank(); ++d) {
+    const std::int64_t size = results[0].shape[std::size_t(d)];
+    rule.add(size, {d + 1}, {size == 1 ? -1 : d});
+    if (size == 1) rule.add(size, {-1}, {d});
+  }
   return rule;
 }
 
@@ -31,7 +36,11 @@ FactorRule slice_rule(const Types& operands, const Types& results, const Attrs&)
 FactorRule update_rule(const Types& operands, const Types& results, const Attrs&) {
   FactorRule rule(operands, results);
   rule.add(results[0].shape[0], {0, -1}, {0});
-  for (int d = 1; d < results[0].rank(); ++d) rule.add(results[0].shape[std::size_t(d)], {d, d - 1}, {d});
+  for (int d = 1; d < results[0].rank(); ++d) {
+    const std::int64_t size = results[0].shape[std::size_t(d)];
+    rule.add(size, {d, size == 1 ? -1 : d - 1}, {d});
+    if (size == 1) rule.add(size, {-1, d - 1}, {-1});
+  }
   return rule;
 }
 

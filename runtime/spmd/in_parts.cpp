@@ -70,7 +70,7 @@ class Rewriter {
   bool copy(const Node& node) {
     std::vector<ValueId> operands, results;
     for (ValueId id : node.operands) operands.push_back(renamed_[std::size_t(id)]);
-    builder_.set_place(node.where, node.user_op);
+    builder_.set_place_of(node);
     bool changed = false;
     for (const Cut& cut : cuts_of(propagation_, node)) {
       results = node.op->in_parts(builder_, operands, node.attrs, cut.factor, cut.parts);

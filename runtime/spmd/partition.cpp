@@ -11,6 +11,7 @@
 #include "runtime/spmd/in_parts.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/lightened.h"
+#include "runtime/spmd/repeated_stacks.h"
 #include "runtime/spmd/slim_loops.h"
 #include "runtime/spmd/together.h"
 #include "runtime/spmd/ways.h"
@@ -165,6 +166,10 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
   if (options.body_plans == nullptr) options.body_plans = &own_plans;
   if (std::optional<Propagation> slim = with_slim_loops(propagated)) propagated = std::move(*slim);
   if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
+  while (std::optional<Propagation> fewer = without_repeated_stacks(propagated)) {
+    propagated = std::move(*fewer);
+    if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
+  }
   std::optional<Propagation> lighter = options.lighten != nullptr ? lightened(propagated, options.lighten) : std::nullopt;
   PartitionedProgram program;
   if (lighter) {

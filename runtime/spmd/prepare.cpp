@@ -175,70 +175,127 @@ class ConstantCloner {
   std::vector<bool> cloneable_;
 };
 
-// Nodes [start, stop).
-struct NodeRun {
-  NodeId start, stop;
+// The calls of a graph that give several values, each with those: what its function returns first, then what is for its backward pass
+// alone.
+class CallResults {
+ public:
+  explicit CallResults(const Graph& graph) {
+    const Uses uses = uses_of(graph);
+    for (ValueId id = 0; id < ValueId(graph.values.size()); ++id) {
+      const NodeId producer = graph.values[std::size_t(id)].producer;
+      if (producer < 0) continue;
+      for (const Call* call = graph.nodes[std::size_t(producer)].call.get(); call != nullptr; call = call->around.get()) {
+        bool is_result = false, is_residual = true;
+        for (const Use& use : uses[std::size_t(id)]) {
+          const Call* user = use.node < 0 ? nullptr : graph.nodes[std::size_t(use.node)].call.get();
+          if (is_within(user, [&](const Call* each) { return each == call; })) continue;
+          is_result = true;
+          is_residual &= is_within(user, [&](const Call* each) { return each->forward.get() == call; });
+        }
+        if (is_result) (is_residual ? residuals_ : returned_)[call].push_back(id);
+      }
+    }
+    for (auto& [call, ids] : returned_)
+      if (call->forward != nullptr) reverse_statements(graph, ids);
+    for (auto& [call, ids] : residuals_) returned_[call].insert(returned_[call].end(), ids.begin(), ids.end());
+    std::erase_if(returned_, [](const auto& each) { return each.second.size() < 2; });
+  }
+
+  // Nothing: it gives one value.
+  const std::vector<ValueId>* of(const Call* call) const {
+    const auto found = returned_.find(call);
+    return found == returned_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  template <typename Test>
+  static bool is_within(const Call* call, const Test& test) {
+    while (call != nullptr && !test(call)) call = call->around.get();
+    return call != nullptr;
+  }
+
+  // A backward pass goes through its function from its end, and gives cotangents of the function's operands in the order of these: in that
+  // in which it uses them first, as far as is known.
+  static void reverse_statements(const Graph& graph, std::vector<ValueId>& ids) {
+    auto node_of = [&](ValueId id) -> const Node& { return graph.nodes[std::size_t(graph.values[std::size_t(id)].producer)]; };
+    std::reverse(ids.begin(), ids.end());
+    for (auto start = ids.begin(); start != ids.end();) {
+      const auto stop = std::find_if(start, ids.end(), [&](ValueId id) {
+        const Node &a = node_of(*start), &b = node_of(id);
+        return a.user_op != b.user_op || a.where.line != b.where.line || a.where.statement != b.where.statement ||
+               std::string_view(a.where.function) != b.where.function;
+      });
+      std::reverse(start, stop);
+      start = stop;
+    }
+  }
+
+  std::map<const Call*, std::vector<ValueId>> returned_, residuals_;
 };
 
-// In JAX's modules some functions of jax.numpy are calls of functions of their own. Their nodes stay together and in their order; others
-// are alone, since of most such functions the first uses of their results tell as much.
-std::vector<NodeRun> runs_of(const Graph& graph) {
-  auto are_of_one_call = [](const Node& a, const Node& b) {
-    return a.user_op == "clip" && b.user_op == "clip" && a.where.line == b.where.line && a.where.statement == b.where.statement &&
-           std::string_view(a.where.function) == b.where.function;
+// Depth first, operands before who uses them. XLA makes a tuple of what a call gives, so that a walk to one of it passes through all of it.
+class ByResult {
+ public:
+  explicit ByResult(const Graph& graph) : graph_(graph), results_(graph), nodes_(graph.nodes.size(), State::kNew) {}
+
+  std::vector<NodeId> run() {
+    for (ValueId result : graph_.results) {
+      visit(result);
+      walk();
+    }
+    for (NodeId n = 0; n < NodeId(nodes_.size()); ++n) {  // what is there for its effect
+      if (nodes_[std::size_t(n)] == State::kNew) stack_.push_back({n, nullptr});
+      walk();
+    }
+    return std::move(order_);
+  }
+
+ private:
+  enum class State : std::uint8_t { kNew, kOpen, kDone };
+  struct Item {
+    NodeId node;
+    const Call* call;  // of which it is the tuple; null: it is the node
   };
-  std::vector<NodeRun> runs;
-  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n)
-    if (n > 0 && are_of_one_call(graph.nodes[std::size_t(n - 1)], graph.nodes[std::size_t(n)]))
-      runs.back().stop = n + 1;
-    else
-      runs.push_back({n, n + 1});
-  return runs;
-}
+
+  State& state_of(const Item& item) { return item.call != nullptr ? calls_[item.call] : nodes_[std::size_t(item.node)]; }
+
+  // The outermost call that has not been come to, or the node.
+  void visit(ValueId value) {
+    const NodeId producer = graph_.values[std::size_t(value)].producer;
+    if (producer < 0) return;
+    Item item{producer, nullptr};
+    for (const Call* call = graph_.nodes[std::size_t(producer)].call.get(); call != nullptr; call = call->around.get())
+      if (results_.of(call) != nullptr && state_of({producer, call}) == State::kNew) item.call = call;
+    if (state_of(item) == State::kNew) stack_.push_back(item);
+  }
+
+  void walk() {
+    while (!stack_.empty()) {
+      const Item top = stack_.back();
+      State& state = state_of(top);
+      if (state == State::kNew) {
+        state = State::kOpen;
+        const auto& needed = top.call != nullptr ? *results_.of(top.call) : graph_.nodes[std::size_t(top.node)].operands;
+        for (auto value = needed.rbegin(); value != needed.rend(); ++value) visit(*value);
+        continue;
+      }
+      stack_.pop_back();
+      if (state == State::kOpen && top.call == nullptr) order_.push_back(top.node);
+      state = State::kDone;
+    }
+  }
+
+  const Graph& graph_;
+  const CallResults results_;
+  std::vector<State> nodes_;
+  std::map<const Call*, State> calls_;  // kNew where there is none
+  std::vector<Item> stack_;
+  std::vector<NodeId> order_;
+};
 
 }  // namespace
 
-std::vector<NodeId> nodes_by_result(const Graph& graph) {
-  enum class State : std::uint8_t { kNew, kOpen, kDone };
-  const std::vector<NodeRun> runs = runs_of(graph);
-  std::vector<std::size_t> run_of;  // per node
-  for (std::size_t r = 0; r < runs.size(); ++r) run_of.insert(run_of.end(), std::size_t(runs[r].stop - runs[r].start), r);
-  std::vector<State> states(runs.size(), State::kNew);
-  std::vector<NodeId> order;
-  std::vector<std::size_t> stack;
-  auto push = [&](ValueId value) {
-    NodeId producer = graph.values[std::size_t(value)].producer;
-    if (producer >= 0 && states[run_of[std::size_t(producer)]] == State::kNew) stack.push_back(run_of[std::size_t(producer)]);
-  };
-  auto run = [&] {
-    while (!stack.empty()) {
-      const std::size_t top = stack.back();
-      State& state = states[top];
-      if (state == State::kNew) {
-        state = State::kOpen;
-        for (NodeId n = runs[top].stop; n-- > runs[top].start;) {
-          const auto& operands = graph.nodes[std::size_t(n)].operands;
-          for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) push(*operand);
-        }
-        continue;
-      }
-      stack.pop_back();
-      if (state == State::kOpen)
-        for (NodeId n = runs[top].start; n < runs[top].stop; ++n) order.push_back(n);
-      state = State::kDone;
-    }
-  };
-  for (ValueId result : graph.results) {
-    push(result);
-    run();
-  }
-  for (std::size_t r = 0; r < runs.size(); ++r) {  // what is there for its effect
-    if (states[r] != State::kNew) continue;
-    stack.push_back(r);
-    run();
-  }
-  return order;
-}
+std::vector<NodeId> nodes_by_result(const Graph& graph) { return ByResult(graph).run(); }
 
 Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried) {
   Graph live = with_constrained_edges(without_dead_nodes(graph), carried);

@@ -287,7 +287,8 @@ bool is_walked(const FactorRule& rule, const std::vector<int>& dim) {
 }
 
 // Cut within its factors, and not along windows.
-std::optional<ProductTensor> tensor_of(const OpShape& op, const FactorRule::TensorMap& map, const Spec& form, const Axes& atoms) {
+std::optional<ProductTensor> tensor_of(const OpShape& op, const FactorRule::TensorMap& map, const Shape& shape, const Spec& form,
+                                       const Axes& atoms) {
   const std::size_t factors = op.rule.factors.size();
   ProductTensor t{{}, std::vector<Digits>(factors), Parts(factors, 1)};
   for (std::size_t d = 0; d < map.size(); ++d) {
@@ -296,6 +297,10 @@ std::optional<ProductTensor> tensor_of(const OpShape& op, const FactorRule::Tens
       t.order.push_back(factor);
       t.sizes[std::size_t(factor)] = op.rule.factors[std::size_t(factor)].size;
     }
+    std::int64_t places = 1;
+    for (int factor : map[d]) places *= t.sizes[std::size_t(factor)];
+    if (places != shape[d])  // windows see fewer elements, or more, than there are places
+      for (int factor : map[d]) t.sizes[std::size_t(factor)] = factor == map[d][0] ? shape[d] : 1;
   }
   for (const FactorSharding& sharding : project(form, map, op.rule.factors)) {
     const std::optional<Digits> digits = digits_of(sharding.axes, atoms);
@@ -321,13 +326,14 @@ bool has_looked_up(const OpShape& op) { return std::find(op.looked_up.begin(), o
 
 }  // namespace
 
-std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms_of_mesh) {
+std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, const std::vector<Shape>& shapes,
+                                                          const std::vector<Spec>& forms, const Axes& atoms_of_mesh) {
   const FactorRule& rule = op.rule;
   const Axes atoms = prime_digits(atoms_of_mesh);
   if (rule.operands.size() != 2 || rule.results.size() != 1 || has_looked_up(op)) return std::nullopt;
   std::vector<ProductTensor> tensors;
   for (std::size_t i = 0; i < 3; ++i) {
-    std::optional<ProductTensor> tensor = tensor_of(op, i < 2 ? rule.operands[i] : rule.results[0], forms[i], atoms);
+    std::optional<ProductTensor> tensor = tensor_of(op, i < 2 ? rule.operands[i] : rule.results[0], shapes[i], forms[i], atoms);
     if (!tensor) return std::nullopt;
     tensors.push_back(std::move(*tensor));
   }

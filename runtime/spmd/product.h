@@ -7,11 +7,12 @@
 
 namespace shardlab::spmd {
 
-// Per factor of the rule the parts into which XLA cuts it where operands, then the result, lie as `forms` says; `atoms`: the digits of the
-// mesh. Nothing where the op is no product, or is cut along windows or beyond the groups of a dimension.
+// Per factor of the rule the parts into which XLA cuts it where operands, then the result, have these shapes and lie as `forms` says;
+// `atoms`: the digits of the mesh. Nothing where the op is no product, or is cut along windows or beyond the groups of a dimension.
 //
 // Source: PartitionDot in xla/service/spmd/dot_handler.cc, without windowed products. It looks for dimensions along which two of the three
 // tensors are cut into as many parts, groups the devices along these, and goes on within the groups; what then lies elsewhere is moved.
-std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms);
+std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, const std::vector<Shape>& shapes,
+                                                          const std::vector<Spec>& forms, const Axes& atoms);
 
 }  // namespace shardlab::spmd

@@ -36,6 +36,13 @@ bool transforms_whole_dimensions(const Node& node, const FactorRule& rule) {
   return node.op->transpose != nullptr && node.operands.size() == 1 && has_whole(rule.operands[0]) && has_whole(rule.results[0]);
 }
 
+// Several results of matrices that must be whole: qr, svd.
+bool is_decomposition(const Node& node, const FactorRule& rule) {
+  return node.results.size() > 1 && node.operands.size() == 1 && node.op->needs == nullptr && !node.op->reduction &&
+         std::any_of(rule.factors.begin(), rule.factors.end(),
+                     [](const auto& factor) { return factor.kind == FactorKind::kReplicate && factor.blocked; });
+}
+
 // The work of an op that needs dimensions whole and gives them whole (a sort), where what cuts them cuts another dimension instead, as
 // XLA has it: each piece the first one that it divides. `form`: of a tensor of the op, which has the factors of `map`.
 std::int64_t work_in_other_parts(const OpShape& op, const Spec& form, const FactorRule::TensorMap& map) {
@@ -71,9 +78,12 @@ bool sums_in_groups(const FactorRule& rule) {
 }
 
 // The work of a product where XLA shares it.
-std::int64_t product_work(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms) {
+std::int64_t product_work(const Problem& problem, const Node& node, const OpShape& op, const std::vector<Spec>& forms) {
   if (sums_in_groups(op.rule)) return std::numeric_limits<std::int64_t>::max();
-  const auto parts = parts_of_product(op, forms, atoms);
+  std::vector<Shape> shapes;
+  for (const auto* values : {&node.operands, &node.results})
+    for (ValueId value : *values) shapes.push_back(problem.type(value).shape);
+  const auto parts = parts_of_product(op, shapes, forms, problem.atoms());
   if (!parts) return std::numeric_limits<std::int64_t>::max();
   std::int64_t work = 1;
   for (std::size_t f = 0; f < parts->size(); ++f) work *= (op.rule.factors[f].size + (*parts)[f] - 1) / (*parts)[f];
@@ -160,6 +170,16 @@ std::vector<Spec> cut_along_places(const OpShape& op, std::vector<Spec> forms) {
   return forms;
 }
 
+// XLA looks up in each device's part of the operand, whatever the result is cut into: a result cut as the operand is along the dimensions
+// that are not looked up.
+std::vector<Spec> cut_as_looked_up_in(const OpShape& op, std::vector<Spec> forms) {
+  const FactorRule& rule = op.rule;
+  for (std::size_t d = 0; d < forms[0].size(); ++d)
+    for (std::size_t r = 0; r < rule.results[0].size(); ++r)
+      if (!forms[0][d].empty() && rule.operands[0][d] == rule.results[0][r]) forms[rule.operands.size()][r] = forms[0][d];
+  return forms;
+}
+
 // Of an elementwise op where its operands lie, constants among them; nothing where they lie apart.
 std::optional<std::int64_t> work_as_operands_lie(Problem& problem, NodeId id, std::vector<Spec> forms) {
   const Node& node = problem.node(id);
@@ -176,7 +196,7 @@ void share_as_xla(Problem& problem, NodeId id, std::vector<Candidate>& ways) {
   std::vector<Spec> forms;
   for (const auto* values : {&problem.node(id).operands, &problem.node(id).results})
     for (ValueId value : *values) forms.push_back(problem.propagated_form(value));
-  const std::int64_t product = product_work(shape, forms, problem.atoms());
+  const std::int64_t product = product_work(problem, problem.node(id), shape, forms);
   if (std::any_of(ways.begin(), ways.end(), [&](const Candidate& way) { return way.work <= product; })) return;
   std::vector<Candidate> more = candidates_of_less_work(shape, problem.atoms(), product);
   ways.insert(ways.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -227,7 +247,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     share_reduced_cuts(shape, kept);
     if (kept == even) share_reduced_cuts(shape, even);
   }
-  const std::int64_t product = node.op->reduction ? product_work(shape, kept, problem.atoms()) : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t product = node.op->reduction ? product_work(problem, node, shape, kept) : std::numeric_limits<std::int64_t>::max();
   if (as_results_lie && node.op->elementwise)
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
@@ -239,6 +259,9 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   if (node.op->reduction) {
     allowed = std::max(
         allowed, std::min(propagated_work(shape, cut_along_places(shape, kept)), propagated_work(shape, cut_along_places(shape, even))));
+    if (reads_at_places(node))
+      allowed = std::max(allowed, std::min(propagated_work(shape, cut_as_looked_up_in(shape, kept)),
+                                           propagated_work(shape, cut_as_looked_up_in(shape, even))));
     // A reduction may run where its operands lie, as XLA's does, though its result is wanted in more parts; a product as its result is
     // left, whatever more its operands are cut into.
     for (std::vector<Spec>* forms : {&kept, &even}) {
@@ -253,6 +276,12 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   if (transforms_whole_dimensions(node, shape.rule)) {
     for (std::vector<Axes>& form : kept) form.assign(form.size(), {});
     allowed = std::max(allowed, propagated_work(shape, kept));
+  }
+  // XLA calls LAPACK's routines where their operand lies.
+  else if (is_decomposition(node, shape.rule)) {
+    for (std::vector<Spec>* forms : {&kept, &even})
+      for (std::size_t i = node.operands.size(); i < forms->size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
+    allowed = std::max(allowed, std::min(propagated_work(shape, kept), propagated_work(shape, even)));
   }
   // XLA computes sorts in as many parts as their results lie in, whatever their operands are cut into.
   else if (!node.op->reduction && !node.operands.empty() && is_heavy(problem.graph(), node))

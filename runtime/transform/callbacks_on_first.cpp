@@ -9,7 +9,7 @@ namespace {
 
 std::vector<ValueId> on_first(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands, const Mesh& mesh) {
   GraphBuilder code(std::string(node.op->name));
-  code.set_place(node.where, node.user_op);
+  code.set_place_of(node);
   std::vector<ValueId> params;
   for (ValueId id : operands) params.push_back(code.param(b.type(id)));
   Attrs attrs = node.attrs;
@@ -36,7 +36,7 @@ Graph with_callbacks_on_first(const Graph& graph, const Mesh& mesh) {
   Renaming renamed(graph);
   for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
   for (Node node : graph.nodes) {
-    b.set_place(node.where, node.user_op);
+    b.set_place_of(node);
     if (is_shared(node)) {
       const std::vector<ValueId> results = on_first(b, node, renamed.of(node.operands), mesh);
       for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];

@@ -47,7 +47,7 @@ WithTangents custom_jvp(GraphBuilder& b, const Node& node, const std::vector<Val
   }
   CustomDerivative::Passes passes = custom->vjp();
   std::vector<ValueId> all = emit_graph(b, passes.forward, operands);
-  b.set_place(node.where, node.user_op);
+  b.set_place_of(node);
   out.results.assign(all.begin(), all.begin() + std::ptrdiff_t(count));
   std::vector<ValueId> inputs(all.begin() + std::ptrdiff_t(count), all.end());
   Attrs attrs{{"num_residuals", std::int64_t(inputs.size())}, {"bodies", Bodies{body_ref(std::move(passes.backward))}}};

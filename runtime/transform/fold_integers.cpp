@@ -80,7 +80,7 @@ Graph with_folded_integers(const Graph& graph) {
   Renaming renamed(graph);
   for (ValueId id : graph.params) renamed[id] = b.param(graph.type(id));
   for (const Node& node : graph.nodes) {
-    b.set_place(node.where, node.user_op);
+    b.set_place_of(node);
     if (auto value = may_fold(graph, node) ? folded(b, node, renamed.of(node.operands)) : std::nullopt)
       renamed[node.results[0]] = *value;
     else

@@ -38,7 +38,7 @@ Graph with_held_operands(const Graph& graph) {
       for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(held_body(body));
       node.attrs.set("bodies", bodies);
     }
-    b.set_place(node.where, node.user_op);
+    b.set_place_of(node);
     std::vector<ValueId> operands = renamed.of(node.operands);
     if (holds_operands(node))
       for (std::size_t i = 0; i < operands.size(); ++i)

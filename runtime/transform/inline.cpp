@@ -23,18 +23,30 @@ std::vector<ValueId> Renaming::of(const std::vector<ValueId>& ids) const {
   return result;
 }
 
-void emit_node(GraphBuilder& b, const Node& node, Renaming& renamed) {
-  b.set_place(node.where, node.user_op);
+static void emit_here(GraphBuilder& b, const Node& node, Renaming& renamed) {
   std::vector<ValueId> results = b.emit(*node.op, renamed.of(node.operands), node.attrs);
   for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
+}
+
+void emit_node(GraphBuilder& b, const Node& node, Renaming& renamed) {
+  b.set_place_of(node);
+  emit_here(b, node, renamed);
 }
 
 std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args) {
   SL_CHECK(args.size() == graph.params.size(), "{} arguments for {} parameters", args.size(), graph.params.size());
   Renaming renamed(graph);
   for (std::size_t i = 0; i < args.size(); ++i) renamed[graph.params[i]] = args[i];
-  for (const Node& node : graph.nodes) emit_node(b, node, renamed);
-  b.set_place({}, "");
+  const CallRef call_around = b.present_call();
+  CallCopies calls(call_around);
+  const Where around = b.present_where();
+  const std::string op_around = b.present_op();
+  for (const Node& node : graph.nodes) {
+    const bool has_place = node.where.known() || op_around.empty();
+    b.set_place(has_place ? node.where : around, has_place ? node.user_op : op_around, calls(node.call));
+    emit_here(b, node, renamed);
+  }
+  b.set_place(op_around.empty() ? Where() : around, op_around, op_around.empty() ? CallRef() : call_around);
   return renamed.of(graph.results);
 }
 
@@ -49,7 +61,7 @@ Graph with_results_replaced(const Graph& graph, const std::function<bool(const N
       emit_node(b, node, renamed);
       continue;
     }
-    b.set_place(node.where, node.user_op);
+    b.set_place_of(node);
     const std::vector<ValueId> values = replacements(b, node, renamed);
     for (std::size_t i = 0; i < values.size(); ++i) renamed[node.results[i]] = values[i];
   }
@@ -114,34 +126,36 @@ class Inliner {
     GraphBuilder b(live.name);
     std::vector<ValueId> args;
     for (ValueId id : live.params) args.push_back(b.param(live.type(id)));
-    b.set_results(emit(b, live, args));
+    b.set_results(emit(b, live, args, nullptr));
     return without_dead_nodes(b.finish());
   }
 
  private:
-  std::vector<ValueId> emit(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args) const {
+  // `calls`: of a body that is copied; null: the graph's own.
+  std::vector<ValueId> emit(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args, CallCopies* calls) const {
     Renaming renamed(graph);
     for (std::size_t i = 0; i < args.size(); ++i) renamed[graph.params[i]] = args[i];
     for (const Node& node : graph.nodes) {
-      std::vector<ValueId> results = emit_node(b, node, renamed.of(node.operands));
+      std::vector<ValueId> results = emit_node(b, node, renamed.of(node.operands), calls == nullptr ? node.call : (*calls)(node.call));
       for (std::size_t i = 0; i < results.size(); ++i) renamed[node.results[i]] = results[i];
     }
     return renamed.of(graph.results);
   }
 
-  std::vector<ValueId> emit_node(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands) const {
+  std::vector<ValueId> emit_node(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands, const CallRef& call) const {
     if (is_passed_on(node.op)) return operands;
     if (is_square(node.op)) {
-      b.set_place(node.where, node.user_op);
+      b.set_place(node.where, node.user_op, call);
       return b.emit(ops::kMul, {operands[0], operands[0]});
     }
     if (node.op == &ops::kCutAsBatch && !propagates_) return {operands[0]};
     if (is_call(node.op)) {
       const Graph& body = *node.attrs.bodies()[0];
-      return emit(b, body, propagates_ && node.attrs.flag("again") ? behind_barrier(b, body, operands) : operands);
+      CallCopies calls(call);
+      return emit(b, body, propagates_ && node.attrs.flag("again") ? behind_barrier(b, body, operands) : operands, &calls);
     }
     if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
-    b.set_place(node.where, node.user_op);
+    b.set_place(node.where, node.user_op, call);
     if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
     const Inliner inner(propagates_ && node.op->region != RegionKind::kManual);
     Bodies bodies;

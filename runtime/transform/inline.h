@@ -24,7 +24,8 @@ class Renaming {
 // Emits one node on renamed operands, with its user's line, and renames its results.
 void emit_node(GraphBuilder& b, const Node& node, Renaming& renamed);
 
-// Emits all nodes with `args` as the parameters; the results.
+// Emits all nodes with `args` as the parameters; the results. Its calls are others than the graph's, and nodes without a line have that of
+// the op that is expanded or transformed.
 std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args);
 
 // The graph with other values in place of the only results of some nodes, and without what nobody needs any more. A replacement is emitted
@@ -52,7 +53,13 @@ Graph without_calls(const Graph& graph);
 // Runs a rule of a node; a UserError gets the node's line.
 template <typename F>
 auto with_place(GraphBuilder& b, const Node& node, F&& rule) {
-  b.set_place(node.where, node.user_op);
+  b.set_place_of(node);
+  return at_place(node.where, rule);
+}
+// The same in another call.
+template <typename F>
+auto with_place(GraphBuilder& b, const Node& node, CallRef call, F&& rule) {
+  b.set_place(node.where, node.user_op, std::move(call));
   return at_place(node.where, rule);
 }
 

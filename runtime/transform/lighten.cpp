@@ -98,7 +98,7 @@ std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& l
   for (const Node& node : graph.nodes) {
     std::vector<ValueId> operands;
     for (ValueId id : node.operands) operands.push_back(renamed[std::size_t(id)]);
-    e.builder().set_place(node.where, node.user_op);
+    e.builder().set_place_of(node);
     has_changed |= without_unneeded(e, node, operands);
     if (auto value = lighter_value(e, {node, operands})) {
       renamed[std::size_t(node.results[0])] = *value;

@@ -64,6 +64,20 @@ bool has_taken(const LightEmitter& e, const OpDef* op, ValueId x, ValueId y) {
   return is_alike && std::any_of(node->operands.begin(), node->operands.end(), [&](ValueId id) { return e.are_equal(id, y); });
 }
 
+// Whether x is held on that side of the number already: maximum(clamp(0, y, 1), 0), maximum(relu(y), 0), minimum(minimum(y, 1), 2).
+bool is_held_by(const LightEmitter& e, const OpDef* op, ValueId x, ValueId number) {
+  const Node* node = is_any_of(op, {&ops::kMaximum, &ops::kMinimum}) ? e.producer(e.named_by(x)) : nullptr;
+  const std::optional<double> bound = node != nullptr ? e.filling(number) : std::nullopt;
+  if (!bound) return false;
+  const bool is_low = op == &ops::kMaximum;
+  auto holds = [&](std::optional<double> by) { return by && (is_low ? *by >= *bound : *by <= *bound); };
+  if (node->op == &ops::kRelu) return is_low && holds(0);
+  if (node->op == op) return holds(e.filling(node->operands[0])) || holds(e.filling(node->operands[1]));
+  if (node->op != &ops::kClamp) return false;
+  const std::optional<double> low = e.filling(node->operands[0]), high = e.filling(node->operands[2]);
+  return low && high && *low <= *high && holds(is_low ? low : high);
+}
+
 // The site's reduction of x, where that is one of the same kind, which nobody else uses.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site, ValueId x) {
   const Node* inner = e.is_used_once(site.node.operands[0]) ? e.producer(x, *site.node.op) : nullptr;
@@ -102,6 +116,8 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   if (is_idempotent(op) && e.are_equal(x, y)) return x;
   if (has_taken(e, op, x, y)) return x;
   if (has_taken(e, op, y, x)) return y;
+  if (is_held_by(e, op, x, y)) return x;
+  if (is_held_by(e, op, y, x)) return y;
   if (is_neutral(e, op, y, false)) return x;
   if (is_neutral(e, op, x, true)) return y;
   return std::nullopt;

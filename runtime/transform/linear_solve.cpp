@@ -31,7 +31,7 @@ WithTangents linear_solve_jvp(GraphBuilder& b, const Node& node, const std::vect
     at.insert(at.end(), out.results.begin(), out.results.end());
     changes.resize(at.size(), kZero);
     const std::vector<ValueId> moved = emit_jvp(b, *node.attrs.bodies()[kMatvec], at, changes).tangents;
-    b.set_place(node.where, node.user_op);
+    b.set_place_of(node);
     for (std::size_t i = 0; i < count; ++i)
       if (moved[i] != kZero) right[i] = right[i] == kZero ? b.emit1(ops::kNeg, {moved[i]}) : b.emit1(ops::kSub, {right[i], moved[i]});
   }

@@ -166,11 +166,12 @@ std::vector<ValueId> transpose_shard_map(GraphBuilder& b, const Question& q) {
   for (std::size_t i = 0; i < q.cotangents.size(); ++i) {
     cotangents.push_back(kZero);
     if (q.cotangents[i] == kZero) continue;
-    operands.push_back(q.cotangents[i]);
-    in_specs.push_back(out[i]);
     const TensorType& type = body.type(body.results[i]);
+    const std::int64_t copies = unnamed(q.node, out[i], type.rank()).second;
+    // JAX divides out here, which lets the cotangent lie otherwise than the code takes it; in there it may cancel with a sum.
+    operands.push_back(copies > 1 ? ops::binary(b, ops::kMul, q.cotangents[i], 1.0) : q.cotangents[i]);
+    in_specs.push_back(out[i]);
     cotangents.back() = inner.param(type);
-    std::int64_t copies = unnamed(q.node, out[i], type.rank()).second;
     if (copies > 1) cotangents.back() = ops::binary(inner, ops::kDiv, cotangents.back(), double(copies));
   }
   std::vector<std::size_t> order = asked_first(q, 0);

@@ -10,7 +10,13 @@ namespace {
 
 class Transposer {
  public:
-  Transposer(GraphBuilder& b, const Graph& graph) : b_(b), graph_(graph), known_(graph), cotangent_(graph), asked_(graph.values.size()) {}
+  Transposer(GraphBuilder& b, const Graph& graph)
+      : b_(b),
+        graph_(graph),
+        known_(graph),
+        cotangent_(graph),
+        asked_(graph.values.size()),
+        calls_(b.present_call(), CallCopies::Of::kBackward) {}
 
   void ask(ValueId id) { asked_[std::size_t(id)] = true; }
   void know(ValueId id, ValueId value) { known_[id] = value; }
@@ -37,7 +43,7 @@ class Transposer {
       std::vector<ValueId> cotangents;
       for (ValueId id : node->results) cotangents.push_back(cotangent_[id]);
       if (std::all_of(cotangents.begin(), cotangents.end(), [](ValueId id) { return id == kZero; })) continue;
-      with_place(b_, *node, [&] { transpose(*node, cotangents); });
+      with_place(b_, *node, calls_(node->call), [&] { transpose(*node, cotangents); });
     }
     b_.set_place({}, "");
   }
@@ -61,6 +67,7 @@ class Transposer {
   const Graph& graph_;
   Renaming known_, cotangent_;
   std::vector<bool> asked_;
+  CallCopies calls_;
 };
 
 }  // namespace

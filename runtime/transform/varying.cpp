@@ -140,7 +140,7 @@ Graph without_sums_of_equals(const Graph& body, const std::vector<VaryingAxes>& 
   for (ValueId id : body.params) renamed[id] = b.param(body.type(id));
   for (Node node : body.nodes) {
     if (node.op == &ops::kPsum && !node.attrs.has("axis_index_groups")) {
-      b.set_place(node.where, node.user_op);
+      b.set_place_of(node);
       renamed[node.results[0]] = sum_of(b, node, renamed[node.operands[0]], varying.at(node.operands[0]), mesh);
       continue;
     }

@@ -45,9 +45,13 @@ TEST_P(Products, AreCutIntoXlasParts) {
   const Node& node = program.graph.nodes[0];
   const FactorRule rule = rule_of(program.graph, node);
   std::vector<Spec> forms;
+  std::vector<Shape> shapes;
   for (const auto* ids : {&node.operands, &node.results})
-    for (ValueId id : *ids) forms.push_back(program.propagated[std::size_t(id)]);
-  const auto parts = parts_of_product({rule, cuttable_factors(*node.op, rule), {}}, forms, AtomTable(mesh_of(each.mesh)).atoms());
+    for (ValueId id : *ids) {
+      forms.push_back(program.propagated[std::size_t(id)]);
+      shapes.push_back(program.graph.type(id).shape);
+    }
+  const auto parts = parts_of_product({rule, cuttable_factors(*node.op, rule), {}}, shapes, forms, AtomTable(mesh_of(each.mesh)).atoms());
   ASSERT_TRUE(parts);
   std::int64_t work = 1;
   for (std::size_t f = 0; f < parts->size(); ++f) work *= (rule.factors[f].size + (*parts)[f] - 1) / (*parts)[f];
