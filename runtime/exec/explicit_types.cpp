@@ -139,6 +139,7 @@ class GraphTyping {
     held.where = node.where;
     held.user_op = node.user_op;
     held.call = node.call;
+    held.call_result = node.call_result;
     typed_.values.push_back({graph_.type(value), NodeId(typed_.nodes.size()), 0});
     now_[std::size_t(value)] = held.results[0];
     typed_.nodes.push_back(std::move(held));

@@ -135,7 +135,9 @@ std::vector<Array> JitFunction::call(const Call& call, Where where) const {
     const auto out =
         result_shardings(state_->options.out_shardings, results.parts, results.paths, results.leaves.size(), state_->options.name, where);
     auto result = [&](std::size_t i) { return leaf_text("pjit outputs", "result", results.paths, i); };
-    return constrained(std::move(results.leaves), out, result, where);
+    std::vector<Array> given = constrained(std::move(results.leaves), out, result, where);
+    tracer->order_results(given);
+    return given;
   }
   for (const Array& arg : call.args)
     if (!arg.valid()) throw_user_error("jit of {} at {}: an empty Array is passed", state_->options.name, where.text());

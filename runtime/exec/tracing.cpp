@@ -107,6 +107,13 @@ std::vector<Array> Tracer::emit(const Graph& graph, const std::vector<Array>& ar
   return results;
 }
 
+void Tracer::order_results(const std::vector<Array>& results) {
+  std::vector<ValueId> ids;
+  for (const Array& each : results)
+    if (each.valid() && each.impl()->tracer.get() == this) ids.push_back(each.impl()->value);
+  builder_.order_results(ids);
+}
+
 ValueId Tracer::value_of(const Array& array, Where where) {
   if (!array.valid()) throw_user_error("{}: an empty Array is used; give it a value first", where.text());
   const ArrayImpl& impl = *array.impl();

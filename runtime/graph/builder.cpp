@@ -40,8 +40,15 @@ std::vector<ValueId> GraphBuilder::emit(const OpDef& op, const std::vector<Value
     results.push_back(ValueId(graph_.values.size()));
     graph_.values.push_back({types[i], node, int(i)});
   }
-  graph_.nodes.push_back({&op, operands, results, std::move(attrs), where_, user_op_.empty() ? std::string(op.name) : user_op_, call_});
+  graph_.nodes.push_back(
+      {&op, operands, results, std::move(attrs), where_, user_op_.empty() ? std::string(op.name) : user_op_, call_, call_result_});
   return results;
+}
+
+void GraphBuilder::order_results(const std::vector<ValueId>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (const NodeId producer = graph_.values[std::size_t(results[i])].producer; producer >= 0)
+      graph_.nodes[std::size_t(producer)].call_result = int(i) + 1;
 }
 
 ValueId GraphBuilder::emit1(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs) {
@@ -78,6 +85,7 @@ std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> ar
   user_op_ = op.name;
   try {
     std::vector<ValueId> results = at_place(where, [&] { return op.expand(*this, op, args, canonical_dtypes(op, attrs)); });
+    if (op.compiled_alone && results.size() > 1) order_results(results);
     user_op_.clear();
     return results;
   } catch (...) {

@@ -34,8 +34,15 @@ class GraphBuilder {
     where_ = where;
     user_op_ = std::move(user_op);
     call_ = call != nullptr ? std::move(call) : open_call_;
+    call_result_ = 0;
   }
-  void set_place_of(const Node& node) { set_place(node.where, node.user_op, node.call); }
+  void set_place_of(const Node& node) { set_place_of(node, node.call); }
+  void set_place_of(const Node& node, CallRef call) {
+    set_place(node.where, node.user_op, std::move(call));
+    call_result_ = node.call_result;
+  }
+  // Says that calls give these values in this order.
+  void order_results(const std::vector<ValueId>& results);
   // What is emitted while it lives is a call of its own.
   class OpenCall {
    public:
@@ -81,6 +88,7 @@ class GraphBuilder {
   Where where_;
   std::string user_op_;
   CallRef call_, open_call_;  // that nodes belong to; the same where nothing else is said
+  int call_result_ = 0;
 };
 
 }  // namespace shardlab

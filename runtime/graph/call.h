@@ -16,6 +16,11 @@ struct Call {
   CallRef forward;  // whose results' cotangents this one takes; null: it is no part of a backward pass
 };
 
+inline bool is_within(CallRef call, const CallRef& around) {
+  while (call != nullptr && call != around) call = call->around;
+  return call != nullptr;
+}
+
 // The calls of a graph that is emitted into another one, or transposed: another for each of its own.
 class CallCopies {
  public:

@@ -26,6 +26,7 @@ struct Node {
   Where where;          // the user's line
   std::string user_op;  // the op the user called, e.g. "mean" for its reduce_sum
   CallRef call = {};    // the innermost one that it is in
+  int call_result = 0;  // its result is the so many-th that a call gives; 0: none, or nobody knows
 };
 
 // Nodes are in topological order: every operand is a parameter or the result of an earlier node.

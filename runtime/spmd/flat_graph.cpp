@@ -171,10 +171,14 @@ class Flattener {
       bodies[number] = lay_out(n);
     else if (is_barrier(*node(n).op))
       lay_out_barrier(n);
-    else if (node(n).op->elementwise && !outline_of(node(n).op->name).empty() && out_.graph.type(node(n).results[0]).rank() > 0)
+    else if (node(n).op->elementwise && !outline_of(node(n)).empty() && out_.graph.type(node(n).results[0]).rank() > 0)
       lay_out_outline(n);
     else
       out_.order.push_back(n);
+  }
+
+  std::string_view outline_of(const Node& node) const {
+    return spmd::outline_of(node.op->name, !node.operands.empty() && is_integer(out_.graph.type(node.operands[0]).dtype));
   }
 
   // One data-flow edge a result.
@@ -195,7 +199,7 @@ class Flattener {
     const Node original = node(n);
     const TensorType type = out_.graph.type(original.results[0]);
     const int operands = int(original.operands.size());
-    const std::vector<OutlineStep> steps = steps_of(outline_of(original.op->name), operands);
+    const std::vector<OutlineStep> steps = steps_of(outline_of(original), operands);
     out_.graph.nodes[std::size_t(n)].op = &kOutlined;
     out_.graph.nodes[std::size_t(n)].operands.clear();
     std::vector<ValueId> values = original.operands;

@@ -198,31 +198,34 @@ class Outline:
         return " ".join(texts)
 
 
-def outline_of(op, operands):
+def text_of(op, operands, dtype):
+    """Nothing where it is one step."""
     function = function_of(op)
     if function is None:
         raise ValueError("JAX has no such function")
-    for dtype in (jnp.float32, jnp.int32):
-        try:
-            with mlir.make_ir_context():
-                return Outline(ir.Module.parse(module_of(function, operands, dtype)), operands).shortened()
-        except (TypeError, ValueError, StopIteration) as error:
-            reason = error
-    raise ValueError(reason)
+    if not jnp.issubdtype(jax.eval_shape(function, *[jax.ShapeDtypeStruct(SHAPE, dtype)] * operands).dtype, jnp.integer) and dtype == jnp.int32:
+        raise ValueError("no op of integers")
+    with mlir.make_ir_context():
+        outline = Outline(ir.Module.parse(module_of(function, operands, dtype)), operands).shortened()
+        text = outline.text() if outline.steps else "0"
+    return None if text == ",".join(map(str, range(operands))) else text
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for op, operands in elementwise_ops(sys.argv[1]):
-        try:
-            outline = outline_of(op, operands)
-        except ValueError as error:
-            print(f"{op}: {error}", file=sys.stderr)
-            continue
-        text = outline.text() if outline.steps else "0"
-        if text != ",".join(map(str, range(operands))):
-            print(f'{{"{op}", "{text}"}},')
+        texts = {}
+        for name, dtype in ((op, jnp.float32), (f"{op} of integers", jnp.int32)):
+            try:
+                texts[name] = text_of(op, operands, dtype)
+            except (TypeError, ValueError, StopIteration) as error:
+                print(f"{name}: {error}", file=sys.stderr)
+        if len(set(texts.values())) == 1:  # of one name, too, where it is of integers alone
+            texts = {op: next(iter(texts.values()))}
+        for name, text in texts.items():
+            if text is not None:
+                print(f'{{"{name}", "{text}"}},')
 
 
 if __name__ == "__main__":

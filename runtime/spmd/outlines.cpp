@@ -36,9 +36,13 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
 
 }  // namespace
 
-std::string_view outline_of(std::string_view op) {
+std::string_view outline_of(std::string_view op, bool of_integers) {
   const auto* found = std::lower_bound(std::begin(kOutlines), std::end(kOutlines), op,
                                        [](const NamedOutline& each, std::string_view name) { return each.op < name; });
+  auto is_of_integers = [&](const NamedOutline& each) { return each.op.starts_with(op) && each.op.substr(op.size()) == " of integers"; };
+  if (of_integers)  // stands behind that of floats, where there is one
+    for (const auto* each = found; each != std::end(kOutlines) && each < found + 2; ++each)
+      if (is_of_integers(*each)) return each->steps;
   return found != std::end(kOutlines) && found->op == op ? found->steps : std::string_view();
 }
 

@@ -18,9 +18,9 @@ struct OutlineStep {
   std::vector<int> from = {};  // values
 };
 
-// Of an op by its name; empty: one step, as for most. make_outlines.py beside this file writes the table from the modules that XLA hands
-// to Shardy.
-std::string_view outline_of(std::string_view op);
+// Of an op by its name, and by what its first operand is made of, since JAX expands some otherwise for integers (pow); empty: one step, as
+// for most. make_outlines.py beside this file writes the table from the modules that XLA hands to Shardy.
+std::string_view outline_of(std::string_view op, bool of_integers = false);
 
 // Of an op of so many operands. A broken outline is a failed check.
 std::vector<OutlineStep> steps_of(std::string_view outline, int operands);

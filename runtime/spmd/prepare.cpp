@@ -1,8 +1,8 @@
 #include "runtime/spmd/prepare.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
-#include <string_view>
 
 #include "runtime/core/mesh_change.h"
 #include "runtime/spmd/flat_graph.h"
@@ -195,9 +195,11 @@ class CallResults {
         if (is_result) (is_residual ? residuals_ : returned_)[call].push_back(id);
       }
     }
-    for (auto& [call, ids] : returned_)
-      if (call->forward != nullptr) reverse_statements(graph, ids);
-    for (auto& [call, ids] : residuals_) returned_[call].insert(returned_[call].end(), ids.begin(), ids.end());
+    for (auto& [call, ids] : returned_) sort_as_given(graph, ids);
+    for (auto& [call, ids] : residuals_) {
+      sort_by_tangents(uses, ids);
+      returned_[call].insert(returned_[call].end(), ids.begin(), ids.end());
+    }
     std::erase_if(returned_, [](const auto& each) { return each.second.size() < 2; });
   }
 
@@ -214,20 +216,24 @@ class CallResults {
     return call != nullptr;
   }
 
-  // A backward pass goes through its function from its end, and gives cotangents of the function's operands in the order of these: in that
-  // in which it uses them first, as far as is known.
-  static void reverse_statements(const Graph& graph, std::vector<ValueId>& ids) {
-    auto node_of = [&](ValueId id) -> const Node& { return graph.nodes[std::size_t(graph.values[std::size_t(id)].producer)]; };
-    std::reverse(ids.begin(), ids.end());
-    for (auto start = ids.begin(); start != ids.end();) {
-      const auto stop = std::find_if(start, ids.end(), [&](ValueId id) {
-        const Node &a = node_of(*start), &b = node_of(id);
-        return a.user_op != b.user_op || a.where.line != b.where.line || a.where.statement != b.where.statement ||
-               std::string_view(a.where.function) != b.where.function;
-      });
-      std::reverse(start, stop);
-      start = stop;
-    }
+  // What a backward pass needs stands in the order in which tangents use it first: the backward pass, which goes through the function from
+  // its end, uses it last.
+  static void sort_by_tangents(const Uses& uses, std::vector<ValueId>& residuals) {
+    auto last_use = [&](ValueId id) {
+      NodeId last = -1;
+      for (const Use& use : uses[std::size_t(id)]) last = std::max(last, use.node);
+      return last;
+    };
+    std::stable_sort(residuals.begin(), residuals.end(), [&](ValueId a, ValueId b) { return last_use(a) > last_use(b); });
+  }
+
+  // What a call gives in an order that is known comes first, and in it.
+  static void sort_as_given(const Graph& graph, std::vector<ValueId>& ids) {
+    auto place = [&](ValueId id) {
+      const int number = graph.nodes[std::size_t(graph.values[std::size_t(id)].producer)].call_result;
+      return number == 0 ? std::numeric_limits<int>::max() : number;
+    };
+    std::stable_sort(ids.begin(), ids.end(), [&](ValueId a, ValueId b) { return place(a) < place(b); });
   }
 
   std::map<const Call*, std::vector<ValueId>> returned_, residuals_;

@@ -43,7 +43,8 @@ std::vector<ValueId> emit_graph(GraphBuilder& b, const Graph& graph, const std::
   const std::string op_around = b.present_op();
   for (const Node& node : graph.nodes) {
     const bool has_place = node.where.known() || op_around.empty();
-    b.set_place(has_place ? node.where : around, has_place ? node.user_op : op_around, calls(node.call));
+    b.set_place_of(node, calls(node.call));
+    if (!has_place) b.set_place(around, op_around, calls(node.call));
     emit_here(b, node, renamed);
   }
   b.set_place(op_around.empty() ? Where() : around, op_around, op_around.empty() ? CallRef() : call_around);
@@ -145,7 +146,7 @@ class Inliner {
   std::vector<ValueId> emit_node(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands, const CallRef& call) const {
     if (is_passed_on(node.op)) return operands;
     if (is_square(node.op)) {
-      b.set_place(node.where, node.user_op, call);
+      b.set_place_of(node, call);
       return b.emit(ops::kMul, {operands[0], operands[0]});
     }
     if (node.op == &ops::kCutAsBatch && !propagates_) return {operands[0]};
@@ -155,7 +156,7 @@ class Inliner {
       return emit(b, body, propagates_ && node.attrs.flag("again") ? behind_barrier(b, body, operands) : operands, &calls);
     }
     if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
-    b.set_place(node.where, node.user_op, call);
+    b.set_place_of(node, call);
     if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
     const Inliner inner(propagates_ && node.op->region != RegionKind::kManual);
     Bodies bodies;

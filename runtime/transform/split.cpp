@@ -40,7 +40,7 @@ void Split::cut_region(const Node& node) {
   for (std::size_t i = 0; i < node.results.size(); ++i)
     if (cut.known_results[i] != kZero) known_[node.results[i]] = cut.known_results[i];
   if (cut.results.empty()) return;
-  Node rest{cut.op, {}, {}, std::move(cut.attrs), node.where, node.user_op, node.call};
+  Node rest{cut.op, {}, {}, std::move(cut.attrs), node.where, node.user_op, node.call, node.call_result};
   for (const auto& operand : cut.operands)
     rest.operands.push_back(operand.operand >= 0 ? node.operands[std::size_t(operand.operand)] : new_known(operand.residual));
   for (int result : cut.results) {

@@ -1,6 +1,7 @@
 #include "runtime/transform/transpose.h"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/ops/derive.h"
 #include "runtime/transform/region.h"
@@ -46,9 +47,33 @@ class Transposer {
       with_place(b_, *node, calls_(node->call), [&] { transpose(*node, cotangents); });
     }
     b_.set_place({}, "");
+    order_cotangents();
   }
 
  private:
+  // A call's backward pass gives cotangents in the order of what the call takes: JAX's is that of the function's parameters, of which
+  // graphs know but which is used first.
+  void order_cotangents() {
+    std::map<CallRef, std::vector<ValueId>> taken;
+    for (const Node& node : graph_.nodes)
+      for (CallRef call = node.call; call != nullptr; call = call->around)
+        for (ValueId id : node.operands) {
+          const NodeId producer = graph_.values[std::size_t(id)].producer;
+          const bool is_inside = producer >= 0 && is_within(graph_.nodes[std::size_t(producer)].call, call);
+          std::vector<ValueId>& ids = taken[call];
+          if (!is_inside && asked_[std::size_t(id)] && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+        }
+    for (const auto& [call, ids] : taken) {
+      const CallRef backward = calls_(call);
+      std::vector<ValueId> given;
+      for (ValueId id : ids) {
+        const NodeId producer = cotangent_[id] == kZero ? -1 : b_.graph().values[std::size_t(cotangent_[id])].producer;
+        if (producer >= 0 && is_within(b_.graph().nodes[std::size_t(producer)].call, backward)) given.push_back(cotangent_[id]);
+      }
+      b_.order_results(given);
+    }
+  }
+
   void transpose(const Node& node, const std::vector<ValueId>& cotangents) {
     if (node.op->transpose == nullptr && !has_bodies(node))
       throw_no_rule(node, "Transpose rule (for reverse-mode differentiation)", "forward mode (jvp) works, or leave the op out");

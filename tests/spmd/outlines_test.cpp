@@ -53,6 +53,11 @@ TEST(Outlines, AreOfTheirOps) {
     EXPECT_GE(*made.begin(), op->operands_min);
   }
   EXPECT_GT(outlines, 20);
+  EXPECT_EQ(outline_of("pow"), "");
+  for (std::string_view of_integers : {"pow", "remainder"})
+    EXPECT_FALSE(steps_of(outline_of(of_integers, true), 2).empty() || outline_of(of_integers, true) == outline_of(of_integers));
+  EXPECT_EQ(outline_of("gcd", true), outline_of("gcd"));
+  EXPECT_EQ(outline_of("add", true), "");
   EXPECT_EQ(outline_of("add"), "");
   EXPECT_EQ(outline_of("no such op"), "");
 }
