@@ -77,6 +77,31 @@ bool sums_in_groups(const FactorRule& rule) {
          });
 }
 
+// Into how many parts XLA cuts such a convolution: by the groups of the left operand where that is cut along groups alone, and then by the
+// batch as far as operand and result are cut alike.
+std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms) {
+  const FactorRule& rule = op.rule;
+  const Projection left = project(forms[0], rule.operands[0], rule.factors), result = project(forms[2], rule.results[0], rule.factors);
+  auto axes_of = [](const Projection& tensor, int factor) {
+    const FactorSharding* sharding = find(tensor, factor);
+    return sharding == nullptr ? Axes{} : sharding->axes;
+  };
+  auto is_reduced = [&](int factor) { return rule.factors[std::size_t(factor)].kind == FactorKind::kReduce; };
+  std::int64_t parts = 1, batches = 1;
+  for (const std::vector<int>& dim : rule.operands[0]) {
+    if (dim.empty()) continue;
+    const Axes axes = axes_of(left, dim[0]);
+    if (dim.size() == 1 && !is_reduced(dim[0]) && axes == axes_of(result, dim[0])) batches *= shardlab::part_count(axes);
+    const bool is_of_groups =
+        dim.size() == 2 && !is_reduced(dim[0]) && is_reduced(dim[1]) &&
+        std::find(rule.operands[1].begin(), rule.operands[1].end(), std::vector<int>{dim[1]}) != rule.operands[1].end() &&
+        std::any_of(rule.operands[1].begin(), rule.operands[1].end(),
+                    [&](const std::vector<int>& other) { return other.size() == 2 && other[0] == dim[0]; });
+    if (is_of_groups && axes_of(left, dim[1]).empty()) parts *= shardlab::part_count(axes);
+  }
+  return parts > 1 ? parts * batches : 1;
+}
+
 // The work of a product where XLA shares it.
 std::int64_t product_work(const Problem& problem, const Node& node, const OpShape& op, const std::vector<Spec>& forms) {
   if (sums_in_groups(op.rule)) return std::numeric_limits<std::int64_t>::max();
@@ -248,6 +273,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     if (kept == even) share_reduced_cuts(shape, even);
   }
   const std::int64_t product = node.op->reduction ? product_work(problem, node, shape, kept) : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t in_groups = sums_in_groups(shape.rule) ? parts_in_groups(shape, kept) : 0;
   if (as_results_lie && node.op->elementwise)
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
@@ -289,7 +315,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       allowed = std::min(allowed, work_in_other_parts(shape, forms[node.operands.size()], shape.rule.results[0]));
   // With an index map any dimension of the result can be cut, and work is counted by the result's elements: by those that a device has as
   // propagation leaves it, be that uneven; by no more than the operands' cuts leave where nothing is reduced (a running sum). XLA computes
-  // convolutions in groups of several features whole on every device.
+  // convolutions in groups of several features whole on every device where their operand is not cut along groups.
   if (node.op->needs != nullptr && problem.type(node.results[0]).elements() > 0) {
     const ValueId result = node.results[0];
     const Shape& elements = problem.type(result).shape;
@@ -297,7 +323,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     const std::int64_t in_propagated = local_elements(elements, problem.propagated_form(result));
     for (const Candidate& way : ways) {
       if (!way.partial.empty() || way.results[0] != problem.kept(result)) continue;
-      const std::int64_t in_xla = sums_in_groups(shape.rule) ? element_count(elements) : std::min(in_kept, in_propagated);
+      const std::int64_t in_xla = in_groups > 0 ? element_count(elements) / in_groups : std::min(in_kept, in_propagated);
       const std::int64_t work = way.work / in_kept * in_xla;
       allowed = node.op->reduction ? work : std::min(allowed, work);
     }
