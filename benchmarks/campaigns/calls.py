@@ -8,8 +8,8 @@ from draw import Draw
 KINDS = (networks, networks, expressions, products, rearrangements)
 
 
-def names_in(statement):
-    return [each for each in statement["args"] if isinstance(each, str)]
+def names_in(statement, known):
+    return [each for each in statement["args"] if isinstance(each, str) and each in known]
 
 
 def names_out(statement):
@@ -25,10 +25,13 @@ def with_call(d, document):
     start = d.random.randint(0, len(body) - 2)
     stop = d.random.randint(start + 2, min(len(body), start + 7))
     part, made, needed = body[start:stop], set(), []
+    known = set(function["params"]).union(*map(names_out, body))
     for statement in part:
-        needed += [each for each in names_in(statement) if each not in made and each not in needed]
+        for each in names_in(statement, known):
+            if each not in made and each not in needed:
+                needed.append(each)
         made.update(names_out(statement))
-    later = set(function["results"]).union(*(names_in(each) for each in body[stop:]))
+    later = set(function["results"]).union(*(names_in(each, known) for each in body[stop:]))
     results = [each for each in dict.fromkeys(name for statement in part for name in names_out(statement)) if each in later]
     if not needed or not results:
         return False

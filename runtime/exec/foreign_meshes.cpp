@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/core/mesh_change.h"
+#include "runtime/exec/whole_slices.h"
 #include "runtime/spmd/partial_manual.h"
 
 namespace shardlab {
@@ -97,7 +98,9 @@ void settle_foreign_params(spmd::PropagationInput& input, const spmd::ForeignLay
 
 spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::ForeignLayouts& foreign, const spmd::PartitionOptions& options) {
   auto plan = [&] {
-    spmd::PartitionedProgram program = spmd::partition(input, options);
+    spmd::Propagation propagated = spmd::propagate(input);
+    replace_whole_slices(propagated);
+    spmd::PartitionedProgram program = spmd::partition(input, std::move(propagated), options);
     return foreign.any() ? spmd::with_foreign(std::move(program), foreign) : program;
   };
   spmd::PartitionedProgram program = plan();

@@ -15,7 +15,6 @@
 #include "runtime/spmd/slim_loops.h"
 #include "runtime/spmd/together.h"
 #include "runtime/spmd/ways.h"
-#include "runtime/spmd/whole_slices.h"
 #include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
@@ -165,7 +164,6 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
   BodyPlans own_plans;
   PartitionOptions options = asked;
   if (options.body_plans == nullptr) options.body_plans = &own_plans;
-  replace_whole_slices(propagated);
   if (std::optional<Propagation> slim = with_slim_loops(propagated)) propagated = std::move(*slim);
   if (std::optional<Propagation> once = hoisted(propagated)) propagated = std::move(*once);
   while (std::optional<Propagation> fewer = without_repeated_stacks(propagated)) {

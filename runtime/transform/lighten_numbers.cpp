@@ -4,6 +4,7 @@
 
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
+#include "runtime/ops/unary.h"
 #include "runtime/transform/lighten_rules.h"
 
 namespace shardlab::transform {
@@ -273,6 +274,18 @@ std::optional<ValueId> chosen_by_truth(LightEmitter& e, const LightSite& site) {
     if (convert == nullptr || e.type(convert->operands[0]) != TensorType{DType::kBool, type.shape}) continue;
     return e.emit(ops::kSelect, {convert->operands[0], site.operands[1 - i], e.filled(type, 0)}, {}, e.like(site.node.results[0]));
   }
+  return std::nullopt;
+}
+
+std::optional<ValueId> compared_at_once(LightEmitter& e, const LightSite& site) {
+  const Node* held = site.node.op == &ops::kGreater ? e.producer(e.named_by(site.operands[0])) : nullptr;
+  const std::optional<double> bound = held != nullptr ? e.filling(site.operands[1]) : std::nullopt;
+  if (!bound) return std::nullopt;
+  auto compared = [&](ValueId x) { return e.emit(ops::kGreater, {x, site.operands[1]}, {}, e.like(site.node.results[0])); };
+  if (held->op == &ops::kRelu && *bound >= 0) return compared(held->operands[0]);
+  if (held->op != &ops::kMaximum) return std::nullopt;
+  for (std::size_t i : {0, 1})
+    if (const std::optional<double> low = e.filling(held->operands[i]); low && *bound >= *low) return compared(held->operands[1 - i]);
   return std::nullopt;
 }
 

@@ -46,6 +46,8 @@ std::optional<ValueId> multiplied_turned(LightEmitter& e, const LightSite& site)
 std::optional<ValueId> chosen_at_once(LightEmitter& e, const LightSite& site);
 // A product with a truth as a number: the other factor or 0, of what is not finite, too.
 std::optional<ValueId> chosen_by_truth(LightEmitter& e, const LightSite& site);
+// Whether the maximum of x and a number is above another one that is no less: whether x is.
+std::optional<ValueId> compared_at_once(LightEmitter& e, const LightSite& site);
 // The minimum of a number and of the maximum of another one and x: x held between them.
 std::optional<ValueId> held_at_once(LightEmitter& e, const LightSite& site);
 // A broadcast, reshape or transpose of what repeats: one broadcast.

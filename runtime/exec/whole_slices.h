@@ -6,9 +6,9 @@
 
 #include "runtime/spmd/propagate.h"
 
-namespace shardlab::spmd {
+namespace shardlab {
 
 // In bodies, too. A reshape to the same shape stands in its place, since both values keep how they lie.
-void replace_whole_slices(Propagation& propagation);
+void replace_whole_slices(spmd::Propagation& propagation);
 
-}  // namespace shardlab::spmd
+}  // namespace shardlab

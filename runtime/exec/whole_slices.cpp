@@ -1,13 +1,13 @@
-#include "runtime/spmd/whole_slices.h"
+#include "runtime/exec/whole_slices.h"
 
 #include <algorithm>
 
 #include "runtime/ops/primitives.h"
 
-namespace shardlab::spmd {
+namespace shardlab {
 namespace {
 
-bool replace_in(Graph& graph, BodyPropagations& bodies) {
+bool replace_in(Graph& graph, spmd::BodyPropagations& bodies) {
   bool has_changed = false;
   for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
     Node& node = graph.nodes[std::size_t(n)];
@@ -19,16 +19,16 @@ bool replace_in(Graph& graph, BodyPropagations& bodies) {
     }
     const auto found = bodies.find(n);
     if (found == bodies.end()) continue;
-    std::vector<BodyPropagation> inner = *found->second;
+    std::vector<spmd::BodyPropagation> inner = *found->second;
     bool has_inner_changed = false;
     Bodies graphs;
-    for (BodyPropagation& body : inner) {
+    for (spmd::BodyPropagation& body : inner) {
       has_inner_changed |= replace_in(body.graph, body.bodies);
       graphs.push_back(std::make_shared<const Graph>(body.graph));
     }
     if (!has_inner_changed) continue;
     node.attrs.set("bodies", graphs);
-    found->second = std::make_shared<const std::vector<BodyPropagation>>(std::move(inner));
+    found->second = std::make_shared<const std::vector<spmd::BodyPropagation>>(std::move(inner));
     has_changed = true;
   }
   return has_changed;
@@ -36,6 +36,6 @@ bool replace_in(Graph& graph, BodyPropagations& bodies) {
 
 }  // namespace
 
-void replace_whole_slices(Propagation& propagation) { replace_in(propagation.graph, propagation.bodies); }
+void replace_whole_slices(spmd::Propagation& propagation) { replace_in(propagation.graph, propagation.bodies); }
 
-}  // namespace shardlab::spmd
+}  // namespace shardlab
