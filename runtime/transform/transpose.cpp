@@ -54,15 +54,19 @@ class Transposer {
   // A call's backward pass gives cotangents in the order of what the call takes: JAX's is that of the function's parameters, of which
   // graphs know but which is used first.
   void order_cotangents() {
-    std::map<CallRef, std::vector<ValueId>> taken;
+    std::vector<std::pair<CallRef, std::vector<ValueId>>> taken;  // in program order: all processes must give the same one
+    std::map<CallRef, std::size_t> places;
     for (const Node& node : graph_.nodes)
-      for (CallRef call = node.call; call != nullptr; call = call->around)
+      for (CallRef call = node.call; call != nullptr; call = call->around) {
+        const std::size_t place = places.try_emplace(call, taken.size()).first->second;
+        if (place == taken.size()) taken.push_back({call, {}});
+        std::vector<ValueId>& ids = taken[place].second;
         for (ValueId id : node.operands) {
           const NodeId producer = graph_.values[std::size_t(id)].producer;
           const bool is_inside = producer >= 0 && is_within(graph_.nodes[std::size_t(producer)].call, call);
-          std::vector<ValueId>& ids = taken[call];
           if (!is_inside && asked_[std::size_t(id)] && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
         }
+      }
     for (const auto& [call, ids] : taken) {
       const CallRef backward = calls_(call);
       std::vector<ValueId> given;

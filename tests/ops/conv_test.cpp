@@ -94,9 +94,7 @@ TEST(Conv, WalksThePairsOnElementsAlone) {
     std::int64_t met = 0;
     for (std::int64_t r = 0; r < count; ++r)
       for (std::int64_t t = 0; t < a.window; ++t) met += (r * a.stride + t * a.rhs_dilation - a.low) % a.lhs_dilation == 0;
-    if (count > 0) {
-      EXPECT_NEAR(conv.walked(operands, results, attrs), double(met) / double(count * a.window), 1e-12) << text_of(a);
-    }
+    if (count > 0) { EXPECT_NEAR(conv.walked(operands, results, attrs), double(met) / double(count * a.window), 1e-12) << text_of(a); }
   }
 }
 
