@@ -63,20 +63,16 @@ BodyPropagation body_without(const BodyPropagation& body, const BodyPropagation&
   std::vector<ValueId> given;
   for (const GivenBack& each : leaving.given) given.push_back(copy.add_param(of.graph.type(each.id), each.form));
   for (std::size_t i = consts; i < body.graph.params.size(); ++i) copy.copy_param(body.graph.params[i]);
-  BodyPropagation out;
+  BodyPropagations bodies;
   for (NodeId n = 0; n < NodeId(body.graph.nodes.size()); ++n) {
     if (has_work && leaving.work[std::size_t(n)]) continue;
     copy.copy_node(n, body.graph.nodes[std::size_t(n)]);
-    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) out.bodies[copy.node_now(n)] = inner->second;
+    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) bodies[copy.node_now(n)] = inner->second;
   }
   for (ValueId id : body.graph.results) copy.graph.results.push_back(copy.now(id));
   if (has_work)
     for (std::size_t i = 0; i < given.size(); ++i) copy.graph.results[leaving.given[i].result] = given[i];
-  copy.name_origins();
-  out.graph = std::move(copy.graph);
-  out.values = std::move(copy.shardings);
-  out.origins = std::move(copy.origins);
-  return out;
+  return copy.as_body(std::move(bodies));
 }
 
 class Hoister {

@@ -60,4 +60,9 @@ void PropagationCopy::name_origins() {
   }
 }
 
+BodyPropagation PropagationCopy::as_body(BodyPropagations bodies) {
+  name_origins();
+  return {.graph = std::move(graph), .values = std::move(shardings), .origins = std::move(origins), .bodies = std::move(bodies)};
+}
+
 }  // namespace shardlab::spmd

@@ -28,6 +28,8 @@ class PropagationCopy {
   void copy_node(NodeId n, Node node, std::size_t place = 0, const std::vector<ValueId>& more = {});
   // Once all is copied.
   void name_origins();
+  // The same, and what was copied as a body that has these within.
+  BodyPropagation as_body(BodyPropagations bodies);
 
  private:
   const Graph& from_;

@@ -28,18 +28,14 @@ BodyPropagation changed(const BodyPropagation& body, std::size_t consts, const s
   for (std::size_t i = 0; i < consts; ++i) copy.copy_param(body.graph.params[i]);
   copy_params(consts, true);
   copy_params(consts, false);
-  BodyPropagation out;
+  BodyPropagations bodies;
   for (NodeId n = 0; n < NodeId(body.graph.nodes.size()); ++n) {
     copy.copy_node(n, body.graph.nodes[std::size_t(n)]);
-    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) out.bodies[copy.node_now(n)] = inner->second;
+    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) bodies[copy.node_now(n)] = inner->second;
   }
   for (std::size_t r = 0; r < is_given.size(); ++r)
     if (is_given[r]) copy.graph.results.push_back(copy.now(body.graph.results[r]));
-  copy.name_origins();
-  out.graph = std::move(copy.graph);
-  out.values = std::move(copy.shardings);
-  out.origins = std::move(copy.origins);
-  return out;
+  return copy.as_body(std::move(bodies));
 }
 
 class Unstacker {

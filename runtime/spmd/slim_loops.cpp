@@ -96,20 +96,16 @@ BodyPropagation slim(const Loop& loop, const BodyPropagation& body, const Mask& 
   Mask wanted(body.graph.results.size(), true);
   for (std::size_t i = 0; i < loop.carried && !is_condition; ++i) wanted[i] = loop.kept[i] && !unchanged[i];
   const Mask needed = needed_values(body.graph, wanted);
-  BodyPropagation out;
+  BodyPropagations bodies;
   for (NodeId n = 0; n < NodeId(body.graph.nodes.size()); ++n) {
     const Node& node = body.graph.nodes[std::size_t(n)];
     if (!is_live(node, needed)) continue;
     copy.copy_node(n, node);
-    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) out.bodies[copy.node_now(n)] = inner->second;
+    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) bodies[copy.node_now(n)] = inner->second;
   }
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i]) copy.graph.results.push_back(copy.now(body.graph.results[i]));
-  copy.name_origins();
-  out.graph = std::move(copy.graph);
-  out.values = std::move(copy.shardings);
-  out.origins = std::move(copy.origins);
-  return out;
+  return copy.as_body(std::move(bodies));
 }
 
 // What only dead values were computed from is dead too.
