@@ -99,15 +99,7 @@ class Hoister {
       bodies[to_.node_now(n)] = std::move(own);
     }
     if (!has_changed) return std::nullopt;
-    for (ValueId id : from_.graph.results) to_.graph.results.push_back(to_.now(id));
-    to_.name_origins();
-    Propagation out{.graph = std::move(to_.graph),
-                    .values = std::move(to_.shardings),
-                    .results = from_.results,
-                    .open_results = from_.open_results,
-                    .origins = std::move(to_.origins),
-                    .bodies = std::move(bodies)};
-    return out;
+    return to_.as_program(from_, std::move(bodies));
   }
 
  private:

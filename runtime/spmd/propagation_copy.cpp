@@ -65,4 +65,15 @@ BodyPropagation PropagationCopy::as_body(BodyPropagations bodies) {
   return {.graph = std::move(graph), .values = std::move(shardings), .origins = std::move(origins), .bodies = std::move(bodies)};
 }
 
+Propagation PropagationCopy::as_program(const Propagation& from, BodyPropagations bodies) {
+  for (ValueId id : from.graph.results) graph.results.push_back(now(id));
+  name_origins();
+  return {.graph = std::move(graph),
+          .values = std::move(shardings),
+          .results = from.results,
+          .open_results = from.open_results,
+          .origins = std::move(origins),
+          .bodies = std::move(bodies)};
+}
+
 }  // namespace shardlab::spmd

@@ -30,6 +30,8 @@ class PropagationCopy {
   void name_origins();
   // The same, and what was copied as a body that has these within.
   BodyPropagation as_body(BodyPropagations bodies);
+  // The same as the program that it is copied from, with that one's results.
+  Propagation as_program(const Propagation& from, BodyPropagations bodies);
 
  private:
   const Graph& from_;

@@ -48,14 +48,7 @@ class Unstacker {
     if (std::all_of(repeated_.begin(), repeated_.end(), [](ValueId id) { return id < 0; })) return std::nullopt;
     for (ValueId id : from_.graph.params) to_.copy_param(id);
     for (NodeId n = 0; n < NodeId(from_.graph.nodes.size()); ++n) copy(n);
-    for (ValueId id : from_.graph.results) to_.graph.results.push_back(to_.now(id));
-    to_.name_origins();
-    return Propagation{.graph = std::move(to_.graph),
-                       .values = std::move(to_.shardings),
-                       .results = from_.results,
-                       .open_results = from_.open_results,
-                       .origins = std::move(to_.origins),
-                       .bodies = std::move(bodies_)};
+    return to_.as_program(from_, std::move(bodies_));
   }
 
  private:

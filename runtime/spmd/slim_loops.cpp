@@ -120,14 +120,7 @@ Propagation without_dead(const Propagation& from) {
     copy.copy_node(n, node);
     if (auto found = from.bodies.find(n); found != from.bodies.end()) bodies[copy.node_now(n)] = found->second;
   }
-  for (ValueId id : from.graph.results) copy.graph.results.push_back(copy.now(id));
-  copy.name_origins();
-  return {.graph = std::move(copy.graph),
-          .values = std::move(copy.shardings),
-          .results = from.results,
-          .open_results = from.open_results,
-          .origins = std::move(copy.origins),
-          .bodies = std::move(bodies)};
+  return copy.as_program(from, std::move(bodies));
 }
 
 class Slimmer {
@@ -138,14 +131,7 @@ class Slimmer {
     for (ValueId id : from_.graph.params) to_.copy_param(id);
     for (NodeId n = 0; n < NodeId(from_.graph.nodes.size()); ++n) copy(n);
     if (!has_changed_) return std::nullopt;
-    for (ValueId id : from_.graph.results) to_.graph.results.push_back(to_.now(id));
-    to_.name_origins();
-    return without_dead({.graph = std::move(to_.graph),
-                         .values = std::move(to_.shardings),
-                         .results = from_.results,
-                         .open_results = from_.open_results,
-                         .origins = std::move(to_.origins),
-                         .bodies = std::move(bodies_)});
+    return without_dead(to_.as_program(from_, std::move(bodies_)));
   }
 
  private:
