@@ -199,14 +199,14 @@ class Flattener {
     const Node original = node(n);
     const TensorType type = out_.graph.type(original.results[0]);
     const int operands = int(original.operands.size());
-    const std::vector<OutlineStep> steps = steps_of(outline_of(original), operands);
+    const Outline outline = read_outline(outline_of(original), operands);
     out_.graph.nodes[std::size_t(n)].op = &kOutlined;
     out_.graph.nodes[std::size_t(n)].operands.clear();
     std::vector<ValueId> values = original.operands;
     for (ValueId& id : values)
       if (out_.graph.type(id).rank() == 0) id = -1;
-    for (const OutlineStep& step : steps) {
-      if (step.kind != Kind::kLoopEnd) values.push_back(step.made == steps.back().made ? original.results[0] : add_value(type));
+    for (const OutlineStep& step : outline.steps) {
+      if (step.kind != Kind::kLoopEnd) values.push_back(step.made == outline.result ? original.results[0] : add_value(type));
       if (step.kind == Kind::kCarried) continue;
       std::vector<ValueId> from;
       std::vector<FlatGraph::OutlineUse> uses;
@@ -217,7 +217,7 @@ class Flattener {
       }
       for (int value : step.from)  // the others have one of their own
         if (value < operands && is_made_for_each_user(original.operands[std::size_t(value)])) values[std::size_t(value)] = -1;
-      if (from.empty() && step.kind != Kind::kLoopEnd && step.made != steps.back().made) {
+      if (from.empty() && step.kind != Kind::kLoopEnd && step.made != outline.result) {
         values.back() = -1;
         continue;
       }

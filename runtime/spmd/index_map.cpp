@@ -56,7 +56,8 @@ class WayLister {
       if (is_full()) break;
       add(cut.results[0]);
     }
-    if (std::none_of(ways_.begin(), ways_.end(), [&](const Candidate& way) { return way.results[0] == kept; })) add(kept);
+    for (const Spec& result : {kept, cut_as_operands()})
+      if (std::none_of(ways_.begin(), ways_.end(), [&](const Candidate& way) { return way.results[0] == result; })) add(result);
     if (node_.op->reduction && rule_.present) add_partial_ways(kept);
     return std::move(ways_);
   }
@@ -68,6 +69,28 @@ class WayLister {
     const std::vector<Axes> whole(rule_.factors.size());
     ways_.push_back(way_for(result, whole, {}, windows_for(problem_.graph(), node_, boxes_of(type_.shape, result, problem_.mesh()))));
     ways_.back().work = local_elements(type_.shape, result) * reduced_elements(rule_);
+  }
+
+  // The result cut as operands are along dimensions that they share, be that uneven: of a slice along a cut dimension only what lies at
+  // the parts' ends is moved.
+  Spec cut_as_operands() const {
+    Spec result(type_.shape.size());
+    Axes used;
+    for (std::size_t i = 0; i < rule_.operands.size() && rule_.present; ++i) {
+      const Spec& operand = problem_.kept(node_.operands[i]);
+      for (std::size_t d = 0; d < result.size(); ++d) {
+        const auto same = std::find(rule_.operands[i].begin(), rule_.operands[i].end(), rule_.results[0][d]);
+        if (same == rule_.operands[i].end() || rule_.results[0][d].empty() || !result[d].empty()) continue;
+        const Axes& axes = operand[std::size_t(same - rule_.operands[i].begin())];
+        const bool is_free = std::none_of(axes.begin(), axes.end(), [&](const AxisPiece& piece) {
+          return std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
+        });
+        if (!is_free || part_count(axes) > type_.shape[d]) continue;
+        result[d] = axes;
+        used.insert(used.end(), axes.begin(), axes.end());
+      }
+    }
+    return result;
   }
 
   // Parts of the result by the index map, and partial results along what is contracted: those that the rule alone does not have.

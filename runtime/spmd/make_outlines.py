@@ -186,15 +186,15 @@ class Outline:
         return False
 
     def text(self):
-        last = max(i for i, step in enumerate(self.steps) if step[1] == self.result)
-        steps = self.steps[:last] + self.steps[last + 1 :] + [self.steps[last]]
         numbers, count, texts = {number: number for number in range(self.operands)}, self.operands, []
-        for kind, made, sources in steps:
+        for kind, made, sources in self.steps:
             if kind != "end":
                 numbers[made] = count
                 count += 1
             given = ",".join(str(numbers[number]) for number in sources)
             texts.append({"meet": given, "use": given, "late": "-" + given, "carried": "~", "end": f"{numbers[made]}={given}"}[kind])
+        if self.steps[-1][1] != self.result:
+            texts.append(f">{numbers[self.result]}")
         return " ".join(texts)
 
 

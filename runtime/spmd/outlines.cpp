@@ -46,30 +46,36 @@ std::string_view outline_of(std::string_view op, bool of_integers) {
   return found != std::end(kOutlines) && found->op == op ? found->steps : std::string_view();
 }
 
-std::vector<OutlineStep> steps_of(std::string_view outline, int operands) {
+Outline read_outline(std::string_view text, int operands) {
   using Kind = OutlineStep::Kind;
-  std::vector<OutlineStep> steps;
-  int values = operands;
-  for (std::string_view text : parts_of(outline, ' ')) {
+  Outline outline;
+  int values = operands, result = -1;
+  if (const std::size_t mark = text.find(" >"); mark != std::string_view::npos) {
+    result = number_in(text.substr(mark + 2));
+    text = text.substr(0, mark);
+  }
+  for (std::string_view word : parts_of(text, ' ')) {
     OutlineStep step;
     const int there = values;
-    const std::size_t equals = text.find('=');
-    if (text == "~") {
+    const std::size_t equals = word.find('=');
+    if (word == "~") {
       step.kind = Kind::kCarried;
     } else if (equals != std::string_view::npos) {
       step.kind = Kind::kLoopEnd;
-    } else if (text.starts_with('-')) {
+    } else if (word.starts_with('-')) {
       step.kind = Kind::kMeetLater;
-      text.remove_prefix(1);
+      word.remove_prefix(1);
     }
-    step.made = step.kind == Kind::kLoopEnd ? number_in(text.substr(0, equals)) : values++;
-    if (step.kind == Kind::kLoopEnd) text.remove_prefix(equals + 1);
+    step.made = step.kind == Kind::kLoopEnd ? number_in(word.substr(0, equals)) : values++;
+    if (step.kind == Kind::kLoopEnd) word.remove_prefix(equals + 1);
     if (step.kind != Kind::kCarried)
-      for (std::string_view value : parts_of(text, ',')) step.from.push_back(number_in(value));
+      for (std::string_view value : parts_of(word, ',')) step.from.push_back(number_in(value));
     for (int value : step.from) SL_CHECK(value >= 0 && value < there, "an outline uses value {} of {}", value, there);
-    steps.push_back(std::move(step));
+    outline.steps.push_back(std::move(step));
   }
-  return steps;
+  outline.result = result < 0 ? outline.steps.back().made : result;
+  SL_CHECK(outline.result < values, "the result of an outline is value {} of {}", outline.result, values);
+  return outline;
 }
 
 }  // namespace shardlab::spmd

@@ -3,7 +3,7 @@
 // An outline is a text of steps; values count from 0 on, the operands first. "0,3" makes the next value of the values 0 and 3, element by
 // element; "-0,3" too, but by an op that propagation comes to later (a join, a sum over a dimension that only the expansion has). "~" makes
 // the next value, too: one that a loop carries and gives; "5=1,9" ends that loop: 5 began as 1 and became 9 (or of what else may come
-// there). What the last step names is the result.
+// there). The result is what the last step names, or 5 where ">5" ends the text.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,12 @@ struct OutlineStep {
 // for most. make_outlines.py beside this file writes the table from the modules that XLA hands to Shardy.
 std::string_view outline_of(std::string_view op, bool of_integers = false);
 
+struct Outline {
+  std::vector<OutlineStep> steps;
+  int result = 0;  // a value
+};
+
 // Of an op of so many operands. A broken outline is a failed check.
-std::vector<OutlineStep> steps_of(std::string_view outline, int operands);
+Outline read_outline(std::string_view text, int operands);
 
 }  // namespace shardlab::spmd

@@ -77,11 +77,13 @@ bool sums_in_groups(const FactorRule& rule) {
          });
 }
 
-// Into how many parts XLA cuts such a convolution: by the groups of the left operand where that is cut along groups alone, and then by the
-// batch as far as operand and result are cut alike.
+// Into how many parts XLA cuts such a convolution: by the groups of the left operand where that is cut along groups alone and the result is
+// cut so, too, or the kernel's features of one group into as many parts (it takes both for one dimension that is summed over); and then by
+// the batch as far as operand and result are cut alike. Source: XLA's convolution_handler.cc, and its modules.
 std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms) {
   const FactorRule& rule = op.rule;
-  const Projection left = project(forms[0], rule.operands[0], rule.factors), result = project(forms[2], rule.results[0], rule.factors);
+  const Projection left = project(forms[0], rule.operands[0], rule.factors), kernel = project(forms[1], rule.operands[1], rule.factors),
+                   result = project(forms[2], rule.results[0], rule.factors);
   auto axes_of = [](const Projection& tensor, int factor) {
     const FactorSharding* sharding = find(tensor, factor);
     return sharding == nullptr ? Axes{} : sharding->axes;
@@ -97,7 +99,9 @@ std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms) 
         std::find(rule.operands[1].begin(), rule.operands[1].end(), std::vector<int>{dim[1]}) != rule.operands[1].end() &&
         std::any_of(rule.operands[1].begin(), rule.operands[1].end(),
                     [&](const std::vector<int>& other) { return other.size() == 2 && other[0] == dim[0]; });
-    if (is_of_groups && axes_of(left, dim[1]).empty()) parts *= shardlab::part_count(axes);
+    const bool is_cut_alike = is_of_groups && (axes_of(result, dim[0]) == axes ||
+                                               shardlab::part_count(axes_of(kernel, dim[1])) == shardlab::part_count(axes));
+    if (is_cut_alike && axes_of(left, dim[1]).empty()) parts *= shardlab::part_count(axes);
   }
   return parts > 1 ? parts * batches : 1;
 }
@@ -113,6 +117,12 @@ std::int64_t product_work(const Problem& problem, const Node& node, const OpShap
   std::int64_t work = 1;
   for (std::size_t f = 0; f < parts->size(); ++f) work *= (op.rule.factors[f].size + (*parts)[f] - 1) / (*parts)[f];
   return work;
+}
+
+bool any_overlaps(const Axes& some, const Axes& others) {
+  return std::any_of(some.begin(), some.end(), [&](const AxisPiece& piece) {
+    return std::any_of(others.begin(), others.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
+  });
 }
 
 // Leaves of the operands' cuts (they come first in `forms`) those alone that no result could have.
@@ -153,8 +163,8 @@ bool clear_places_of_indices(const OpShape& op, std::vector<Spec>& forms) {
 }
 
 // Where operands are cut otherwise along a reduced factor, XLA cuts all of them as far as those that are cut agree: the updates of a
-// scatter as its indices. Not where the result is cut along what not all of them have, the operand's places: there each device takes all
-// updates.
+// scatter as its indices. Where these do not agree it is the indices' cut that counts, or the updates' own where their windows are cut by
+// the same axes. Not where the result is cut along what not all of them have, the operand's places: there each device takes all updates.
 void share_reduced_cuts(const OpShape& op, std::vector<Spec>& forms) {
   const FactorRule& rule = op.rule;
   for (std::size_t t = rule.operands.size(); t < forms.size(); ++t)
@@ -164,14 +174,21 @@ void share_reduced_cuts(const OpShape& op, std::vector<Spec>& forms) {
   for (std::size_t f = 0; f < rule.factors.size(); ++f) {
     if (rule.factors[f].kind != FactorKind::kReduce) continue;
     std::vector<Axes*> dims;
+    Axes elsewhere;  // what cuts other dimensions of the last operand, the updates
     for (std::size_t i = 0; i < rule.operands.size(); ++i)
       for (std::size_t d = 0; d < forms[i].size(); ++d)
-        if (rule.operands[i][d] == std::vector<int>{int(f)}) dims.push_back(&forms[i][d]);
+        if (rule.operands[i][d] == std::vector<int>{int(f)})
+          dims.push_back(&forms[i][d]);
+        else if (i + 1 == rule.operands.size())
+          elsewhere.insert(elsewhere.end(), forms[i][d].begin(), forms[i][d].end());
     std::optional<Axes> common;
     for (const Axes* axes : dims) {
       if (axes->empty()) continue;
       const std::size_t length = common ? std::min(common->size(), axes->size()) : axes->size();
-      if (common && !std::equal(axes->begin(), axes->begin() + std::ptrdiff_t(length), common->begin())) return;
+      if (common && !std::equal(axes->begin(), axes->begin() + std::ptrdiff_t(length), common->begin())) {
+        if (any_overlaps(*common, elsewhere)) common = *axes;
+        break;
+      }
       common = Axes(axes->begin(), axes->begin() + std::ptrdiff_t(length));
     }
     if (!common) continue;

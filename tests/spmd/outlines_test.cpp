@@ -16,7 +16,8 @@ using Kind = OutlineStep::Kind;
 using ::testing::ElementsAre;
 
 TEST(Outlines, AreReadStepByStep) {
-  const std::vector<OutlineStep> steps = steps_of("0,1 ~ -3,2 3=0,4", 2);
+  const Outline outline = read_outline("0,1 ~ -3,2 3=0,4", 2);
+  const std::vector<OutlineStep>& steps = outline.steps;
   ASSERT_EQ(steps.size(), 4u);
   EXPECT_EQ(steps[0].kind, Kind::kMeet);
   EXPECT_EQ(steps[0].made, 2);
@@ -29,12 +30,15 @@ TEST(Outlines, AreReadStepByStep) {
   EXPECT_EQ(steps[3].kind, Kind::kLoopEnd);
   EXPECT_EQ(steps[3].made, 3);
   EXPECT_THAT(steps[3].from, ElementsAre(0, 4));
+  EXPECT_EQ(outline.result, 3);
+  EXPECT_EQ(read_outline("0,1 ~ ~ 3=0,4 4=1,3 >3", 2).result, 3);
 }
 
 TEST(Outlines, UseWhatIsThere) {
-  EXPECT_THROW(steps_of("0,2 1,0", 2), InternalError);
-  EXPECT_THROW(steps_of("0,x", 2), InternalError);
-  EXPECT_THROW(steps_of("0,1  2", 2), InternalError);
+  EXPECT_THROW(read_outline("0,1 >3", 2), InternalError);
+  EXPECT_THROW(read_outline("0,2 1,0", 2), InternalError);
+  EXPECT_THROW(read_outline("0,x", 2), InternalError);
+  EXPECT_THROW(read_outline("0,1  2", 2), InternalError);
 }
 
 TEST(Outlines, AreOfTheirOps) {
@@ -45,7 +49,7 @@ TEST(Outlines, AreOfTheirOps) {
     ++outlines;
     EXPECT_TRUE(op->is_primitive() && op->elementwise);
     std::set<int> used, made;
-    for (const OutlineStep& step : steps_of(outline_of(op->name), op->operands_min)) {
+    for (const OutlineStep& step : read_outline(outline_of(op->name), op->operands_min).steps) {
       used.insert(step.from.begin(), step.from.end());
       made.insert(step.made);
     }
@@ -55,7 +59,7 @@ TEST(Outlines, AreOfTheirOps) {
   EXPECT_GT(outlines, 20);
   EXPECT_EQ(outline_of("pow"), "");
   for (std::string_view of_integers : {"pow", "remainder"})
-    EXPECT_FALSE(steps_of(outline_of(of_integers, true), 2).empty() || outline_of(of_integers, true) == outline_of(of_integers));
+    EXPECT_FALSE(read_outline(outline_of(of_integers, true), 2).steps.empty() || outline_of(of_integers, true) == outline_of(of_integers));
   EXPECT_EQ(outline_of("gcd", true), outline_of("gcd"));
   EXPECT_EQ(outline_of("add", true), "");
   EXPECT_EQ(outline_of("add"), "");
