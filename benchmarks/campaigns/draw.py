@@ -2,10 +2,10 @@
 import math
 import random
 
-# How arguments are made of 0, 1, 2 …, by what is asked for: floats of both signs, small ones, positive ones, ones between 0 and 1, integers
-# from 1 on, truths.
+# How arguments are made of 0, 1, 2 …, by what is asked for: floats of both signs, small ones, positive ones, ones without a pattern, ones
+# between 0 and 1, integers from 1 on, truths.
 MADE = {"f": [("mul", 0.37), ("sin",)], "w": [("mul", 0.37), ("sin",), ("mul", 0.3)],
-        "p": [("mul", 0.37), ("sin",), ("add", 1.3)], "u": [("mul", 0.37), ("sin",), ("mul", 0.4), ("add", 0.5)],
+        "p": [("mul", 0.37), ("sin",), ("add", 1.3)], "q": [("square",), ("mul", 0.37), ("sin",)], "u": [("mul", 0.37), ("sin",), ("mul", 0.4), ("add", 0.5)],
         "i": [("remainder", 7), ("add", 1)], "b": [("remainder", 3), ("equal", 0)]}
 MESHES = [((8,), "a"), ((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((7,), "a"), ((3, 2), "ab")]
 
@@ -77,6 +77,12 @@ class Draw:
         self.whole_numbers.add(name)
         return self._given(name, shape, "int32", [("mul", {"args": [name, factor]}), ("add", {"args": [name, self.random.randrange(9)]}),
                                                   ("remainder", {"args": [name, count]})])
+
+    def key(self, name):
+        """A key that the program gets."""
+        self.whole_numbers.add(name)
+        self.program.append(step(name, "random.PRNGKey", self.random.randrange(1000)))
+        self.arguments[name] = [2]
 
     def _given(self, name, shape, dtype, statements, is_cut=False):
         spec = self.spec(shape)

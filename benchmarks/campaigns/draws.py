@@ -17,12 +17,9 @@ def program(draw, name):
 
 def key(draw):
     """One that the program makes, or gets."""
-    made = step("k", "random.PRNGKey", draw.random.randrange(1000))
     if draw.is_true(0.5):
-        return [made]
-    draw.program.append(made)
-    draw.arguments["k"] = [2]
-    draw.whole_numbers.add("k")
+        return [step("k", "random.PRNGKey", draw.random.randrange(1000))]
+    draw.key("k")
     return []
 
 

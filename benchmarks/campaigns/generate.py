@@ -12,6 +12,7 @@ import calls
 import convolutions
 import draws
 import expressions
+import functions
 import loops
 import lookups
 import networks
@@ -24,8 +25,8 @@ import shapes
 import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, expressions, loops, lookups, networks,
-                                                           operands, per_device, products, rearrangements, recurrent, shapes, slices)}
+KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, expressions, functions, loops, lookups, networks, operands,
+                                                           per_device, products, rearrangements, recurrent, shapes, slices)}
 
 
 def main():

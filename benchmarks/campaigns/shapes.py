@@ -1,7 +1,7 @@
 """Functions of several operands of different shapes, cut otherwise from each other."""
 from draw import step
 
-# By the shapes of their arguments: sizes are letters and numbers, and the kind of what is in them stands before a colon.
+# By the shapes of their arguments: sizes are letters and numbers, and the kind of what is in them stands before a colon; or a key.
 OF_SHAPES = [
     ("matmul", "mk kn"), ("dot", "mk k"), ("outer", "m n"), ("kron", "mk nk"), ("inner", "mk nk"), ("cross", "m3 m3"), ("convolve", "m n"),
     ("correlate", "m n"), ("polyval", "k mn"), ("polyadd", "m n"), ("polymul", "m n"), ("interp", "mn u:k k"), ("isin", "i:mn i:k"),
@@ -14,20 +14,24 @@ OF_SHAPES = [
     ("logsumexp", "mn", {"axis": 0}), ("searchsorted", "u:k mn"), ("digitize", "mn u:k"), ("scatter_add", "mn i:k kn"), ("scatter_max", "mn i:k kn"),
     ("scatter_mul", "mn i:k kn"), ("scatter", "mn i:k kn"), ("scatter_add", "m i:k k"), ("scatter_min", "m i:kl kl"), ("scatter_add", "mnl i:k knl"),
 ]
-TWO_RESULTS = ("sort_key_val",)
+NOT_DIFFERENTIABLE = ("isin", "searchsorted", "digitize")
+TWO_RESULTS = ("sort_key_val", "linalg.slogdet", "histogram")
 
 
-def program(draw, name):
-    op, texts, *at = draw.of(*OF_SHAPES)
+def program(draw, name, of_shapes=OF_SHAPES, not_differentiable=NOT_DIFFERENTIABLE):
+    op, texts, *at = draw.of(*of_shapes)
     sizes = {letter: draw.size() for letter in "mnkl"}
     given = "xyzw"[: len(texts.split())]
     for each, text in zip(given, texts.split()):
+        if text == "key":
+            draw.key(each)
+            continue
         kind, _, letters = text.rpartition(":")
         draw.argument(each, [sizes.get(letter) or int(letter) for letter in letters], kind or "f", is_cut=True)
     results = ["r", "s"] if op in TWO_RESULTS else ["r"]
     body = [step(results if len(results) > 1 else "r", op, *given, **(at[0] if at else {}))]
-    of = [i for i, text in enumerate(texts.split()) if text[:2] not in ("i:", "b:")]
-    if op in ("isin", "searchsorted", "digitize") or draw.is_true(0.5):
+    of = [i for i, text in enumerate(texts.split()) if text != "key" and text[:2] not in ("i:", "b:")]
+    if op in not_differentiable or draw.is_true(0.5):
         return draw.document(name, {"f": {"params": list(given), "body": body, "results": results}}, results)
     body += [step("l", "sin", "r"), step("l", "sum", "l")]
     functions = {"loss": {"params": list(given), "body": body, "results": ["l"]}}
