@@ -234,6 +234,7 @@ Array lcm(const Operand& x, const Operand& y) { return call<"lcm">({x, y}); }
 Array left_shift(const Operand& x, const Operand& y) { return call<"left_shift">({x, y}); }
 Array right_shift(const Operand& x, const Operand& y) { return call<"right_shift">({x, y}); }
 Array isclose(const Operand& x, const Operand& y) { return call<"isclose">({x, y}); }
+Array complex(const Operand& re, const Operand& im) { return call<"complex">({re, im}); }
 Array arctan2(const Operand& x, const Operand& y) { return call<"arctan2">({x, y}); }
 Array maximum(const Operand& x, const Operand& y) { return call<"maximum">({x, y}); }
 Array minimum(const Operand& x, const Operand& y) { return call<"minimum">({x, y}); }

@@ -203,6 +203,7 @@ Array divide(const Operand& x, const Operand& y);
 Array floor_divide(const Operand& x, const Operand& y);
 Array remainder(const Operand& x, const Operand& y);
 Array power(const Operand& x, const Operand& y);
+Array complex(const Operand& re, const Operand& im);
 Array arctan2(const Operand& x, const Operand& y);
 Array maximum(const Operand& x, const Operand& y);
 Array minimum(const Operand& x, const Operand& y);

@@ -161,6 +161,13 @@ struct Atan2 {
     return T(std::atan2(double(x), double(y)));
   }
 };
+struct Complex {
+  template <Real T>
+    requires(sizeof(T) >= sizeof(float))
+  SHARDLAB_INLINE std::complex<T> operator()(T re, T im) const {
+    return {re, im};
+  }
+};
 struct And {
   template <Bits T>
   SHARDLAB_INLINE T operator()(T x, T y) const {
@@ -319,6 +326,8 @@ const OpDef kMinimum = binary_op<Minimum>("minimum",
                                           expand_promoted);
 const OpDef kAtan2 =
     binary_op<Atan2>("atan2", "The angle of the point (y, x), in radians: atan2(first, second).", expand_atan2, kAtan2Aliases);
+const OpDef kComplex =
+    binary_op<Complex>("complex", "The complex number of a real and an imaginary part; of 16-bit ones complex64.", expand_inexact);
 const OpDef kAnd = binary_op<And>("and", "Bit by bit; of bool the conjunction.", expand_promoted, kAndAliases);
 const OpDef kOr = binary_op<Or>("or", "Bit by bit; of bool the disjunction.", expand_promoted, kOrAliases);
 const OpDef kXor = binary_op<Xor>("xor", "Bit by bit; of bool whether they differ.", expand_promoted, kXorAliases);

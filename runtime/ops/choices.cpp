@@ -1,4 +1,6 @@
 // numpy.select, choose, ravel_multi_index, ix_, jax.lax.select_n: values chosen among several, and indices as numbers.
+#include <algorithm>
+
 #include "runtime/ops/compose.h"
 #include "runtime/ops/shapes.h"
 
@@ -6,17 +8,6 @@ namespace shardlab::ops {
 namespace {
 
 using Kind = AttrDef::Kind;
-
-// Where the first condition holds its choice, else the next one's.
-Values expand_select(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  if (args.size() % 2 == 0 || args.size() < 3)
-    throw_user_error("{}: condlist must have length equal to choicelist, and a default follows; got {} operands", op.name, args.size());
-  const std::size_t count = args.size() / 2;
-  const std::vector<Term> choices = promoted_terms(b, args.subspan(count));
-  Term result = choices[count];
-  for (std::size_t i = count; i-- > 0;) result = where(converted(term(b, args[i]), DType::kBool), choices[i], result);
-  return {result.id()};
-}
 
 // Indices as they count.
 Term bounded(const OpDef& op, const Term& index, std::int64_t size, const std::string& mode) {
@@ -39,6 +30,27 @@ Term chosen(const Term& which, std::span<const Term> cases, std::int64_t first) 
   const Term is_before = which < middle;
   return where(is_before, chosen(which, cases.first(half), first), chosen(which, cases.subspan(half), middle));
 }
+
+// By the number of the first condition that holds, as in JAX: 0, the default's, where none does.
+Values expand_select(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
+  if (args.size() % 2 == 0 || args.size() < 3)
+    throw_user_error("{}: condlist must have length equal to choicelist, and a default follows; got {} operands", op.name, args.size());
+  const std::size_t count = args.size() / 2;
+  std::vector<Shape> condition_shapes;
+  for (const Arg& arg : args.first(count)) condition_shapes.push_back(shape_of_arg(b, arg));
+  const Shape together = broadcast_shapes(op.name, condition_shapes);
+  std::vector<Term> conditions{{b, filled(b, {DType::kBool, together}, 0.0)}};
+  for (const Arg& arg : args.first(count)) conditions.push_back(broadcast(converted(term(b, arg), DType::kBool), together));
+  const Term which = call("argmax", stacked(conditions, 0), Attrs{{"axis", std::int64_t(0)}});
+  std::vector<Term> choices = promoted_terms(b, args.subspan(count));
+  std::rotate(choices.begin(), choices.end() - 1, choices.end());  // the default first
+  std::vector<Shape> shapes{together};
+  for (const Term& each : choices) shapes.push_back(each.shape());
+  const Shape shape = broadcast_shapes(op.name, shapes);
+  for (Term& each : choices) each = broadcast(each, shape);
+  return {chosen(broadcast(which, shape), choices, 0).id()};
+}
+
 Values expand_choose(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const Term which = term(b, args[0]);
   const std::int64_t count = std::int64_t(args.size()) - 1;

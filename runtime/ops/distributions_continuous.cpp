@@ -54,8 +54,8 @@ constexpr DistributionMember kCauchy[] = {
     {"sf", mirrored<cauchy_cdf>}, {"logsf", mirrored<log_of<cauchy_cdf>>}, {"ppf", cauchy_ppf}, {"isf", cauchy_isf}};
 
 Term expon_logpdf(Given g) { return where(g[0] < g[1], kNoChance, -(scaled(g) + log(g[2]))); }
-Term expon_logsf(Given g) { return where(g[0] < g[1], 0.0, -scaled(g)); }
-Term expon_cdf(Given g) { return where(g[0] < g[1], 0.0, -call("expm1", -scaled(g))); }
+Term expon_logsf(Given g) { return where(g[0] < g[1], 0.0, (g[1] - g[0]) / g[2]); }
+Term expon_cdf(Given g) { return where(g[0] < g[1], 0.0, -call("expm1", (g[1] - g[0]) / g[2])); }
 Term expon_logcdf(Given g) { return call("log1p", -exp(expon_logsf(g))); }
 Term expon_ppf(Given g) { return of_share(g[0], g[1] - g[2] * call("log1p", -g[0])); }
 constexpr DistributionMember kExpon[] = {
@@ -89,18 +89,16 @@ constexpr DistributionMember kUniform[] = {
 
 // Gumbel's, of the largest and of the smallest of many; without value where the scale is none.
 Term of_scale(Given g, const Term& value) { return where(g[2] > 0.0, value, kNoValue); }
-Term gumbel_quantile(Given g, const Term& logarithm, double sign) {
-  return where((g[0] > 0.0) & (g[0] < 1.0), g[1] + sign * g[2] * log(-logarithm), kNoValue);
-}
+Term gumbel_quantile(Given g, const Term& quantile) { return where((g[0] > 0.0) & (g[0] < 1.0), quantile, kNoValue); }
 Term gumbel_l_logpdf(Given g) { return of_scale(g, scaled(g) - exp(scaled(g)) - log(g[2])); }
 Term gumbel_l_logcdf(Given g) { return of_scale(g, log(-call("expm1", -exp(scaled(g))))); }
 Term gumbel_l_logsf(Given g) { return of_scale(g, -exp(scaled(g))); }
-Term gumbel_l_ppf(Given g) { return gumbel_quantile(g, call("log1p", -g[0]), 1); }
+Term gumbel_l_ppf(Given g) { return gumbel_quantile(g, g[1] + g[2] * log(-call("log1p", -g[0]))); }
 Term gumbel_r_logpdf(Given g) { return of_scale(g, -(scaled(g) + exp(-scaled(g))) - log(g[2])); }
 Term gumbel_r_logcdf(Given g) { return of_scale(g, -exp(-scaled(g))); }
 Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp(-scaled(g)))); }
 Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp(-scaled(g)))); }
-Term gumbel_r_ppf(Given g) { return gumbel_quantile(g, log(g[0]), -1); }
+Term gumbel_r_ppf(Given g) { return gumbel_quantile(g, g[1] - g[2] * log(-log(g[0]))); }
 constexpr DistributionMember kGumbelL[] = {
     {"logpdf", gumbel_l_logpdf, kWeak}, {"pdf", exp_of<gumbel_l_logpdf>, kWeak}, {"cdf", exp_of<gumbel_l_logcdf>, kWeak},
     {"logcdf", gumbel_l_logcdf, kWeak}, {"sf", exp_of<gumbel_l_logsf>, kWeak},   {"logsf", gumbel_l_logsf, kWeak},

@@ -19,7 +19,10 @@ Term bernoulli_logpmf(Given g) {
 }
 Term bernoulli_cdf(Given g) {
   const Term k = counted(g), &p = g[1];
-  return where((p >= 0.0) & (p <= 1.0) & (k == k), where(k < 0.0, 0.0, where(k < 1.0, 1.0 - p, 1.0)), kNoValue);
+  const Term is_outside = (k != k) | (p != p) | (p < 0.0) | (p > 1.0);
+  const Term one = filled_like(k, 1);
+  return call(k.builder(), "numpy.select",
+              {is_outside, k < 0.0, (k >= 0.0) & (k < 1.0), k >= 1.0, kNoValue, filled_like(k, 0), one - p, one, 0});
 }
 Term bernoulli_ppf(Given g) {
   const Term &q = g[0], &p = g[1];

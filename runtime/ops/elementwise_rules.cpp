@@ -146,6 +146,16 @@ Values imag_transpose(GraphBuilder& b, const TransposeArgs& args) {
   return {mul(b, wide, filled(b, args.operand_types[0], Scalar{std::complex<double>(0, -1)}))};
 }
 
+Values complex_jvp(GraphBuilder& b, const JvpArgs& args) {
+  auto part = [&](std::size_t i) { return args.tangents[i] == kZero ? filled(b, b.type(args.operands[i]), 0.0) : args.tangents[i]; };
+  return {b.emit1(kComplex, {part(0), part(1)})};
+}
+Values complex_transpose(GraphBuilder& b, const TransposeArgs& args) {
+  auto if_asked = [&](std::size_t i, auto&& part) { return args.operands[i] == kAsked ? part() : kZero; };
+  const ValueId ct = args.cotangents[0];
+  return {if_asked(0, [&] { return unary(b, kReal, ct); }), if_asked(1, [&] { return unary(b, kImag, unary(b, kNeg, ct)); })};
+}
+
 Values add_jvp(GraphBuilder& b, const JvpArgs& args) { return {add_tangents(b, args.tangents[0], args.tangents[1])}; }
 Values add_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0], args.cotangents[0]}; }
 

@@ -217,7 +217,7 @@ Values expand_lexsort(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
 }
 
 Values expand_sort_complex(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  Term x = call("sort", term(b, args[0]), Attrs{{"axis", std::int64_t(0)}});
+  Term x = call("sort", term(b, args[0]));
   return {is_complex(x.dtype()) ? x.id() : converted(x, x.dtype() == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64).id()};
 }
 
@@ -268,6 +268,6 @@ const OpDef kArgpartition = compiled_alone(composite_of(
 const OpDef kLexsort =
     compiled_alone(composite_of({"lexsort", "The order by several keys, the last one first.", expand_lexsort, 1, -1, kLexsortAttrs}));
 const OpDef kSortComplex =
-    compiled_alone(composite_of({"sort_complex", "Sorted along the first dimension, as complex numbers.", expand_sort_complex}));
+    compiled_alone(composite_of({"sort_complex", "Sorted along the last dimension, as complex numbers.", expand_sort_complex}));
 
 }  // namespace shardlab::ops

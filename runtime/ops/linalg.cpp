@@ -144,16 +144,31 @@ Values expand_cho_solve(GraphBuilder& b, const OpDef& op, Args args, const Attrs
 
 // --- By singular values.
 
+// Source: Golub, Pereyra, "The Differentiation of Pseudo-Inverses and Nonlinear Least Squares Problems Whose Variables Separate" (1973),
+// in JAX's order.
+Term pinv_tangent(const Terms& given, const Term& p, const Terms& tangents) {
+  const Term &a = given[0], &change = tangents[0];
+  auto product = [](const Term& x, const Term& y) { return matrix_product(x, y); };
+  if (a.size(-2) >= a.size(-1)) {
+    const Term s = product(product(p, adjoint(p)), adjoint(change)), t = product(product(adjoint(change), adjoint(p)), p);
+    return -product(product(p, change), p) + s - product(product(s, a), p) + t - product(product(p, a), t);
+  }
+  const Term s = product(p, product(adjoint(p), adjoint(change))), t = product(adjoint(change), product(adjoint(p), p));
+  return product(-p, product(change, p)) + s - product(s, product(a, p)) + t - product(p, product(a, t));
+}
 Values expand_pinv(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Term x = operand(b, args[0]);
   check_matrix(op, x.type());
+  if (std::min(x.size(-1), x.size(-2)) == 0) return {call("matrix_transpose", x).id()};
   const double tolerance = number_or(attrs, "rtol", 10.0 * double(std::max(x.size(-1), x.size(-2))) * epsilon_of(x.dtype()));
-  std::vector<Term> found = thin_svd(x);
-  const Term& s = found[0];
-  if (s.size(-1) == 0) return {call("matrix_transpose", x).id()};
-  Term is_kept = s > expanded(last(s, 0), s.rank() - 1) * tolerance;
-  Term inverted = where(is_kept, 1.0 / where(is_kept, s, 1.0), 0.0);
-  return {matrix_product(scaled_columns(adjoint(found[2]), converted(inverted, x.dtype())), adjoint(found[1])).id()};
+  auto value = [tolerance](const Terms& given) {
+    const Term& a = given[0];
+    const std::vector<Term> found = thin_svd(is_complex(a.dtype()) ? call("conj", a) : a);
+    const Term &s = found[0], cutoff = expanded(last(s, 0), s.rank() - 1) * tolerance;
+    const Term kept = converted(where(s > cutoff, s, std::numeric_limits<double>::infinity()), a.dtype());
+    return matrix_product(call("matrix_transpose", found[2]), call("matrix_transpose", found[1]) / expanded(kept, kept.rank()));
+  };
+  return {with_derivative({x}, {value, pinv_tangent}).id()};
 }
 
 Values expand_matrix_rank(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

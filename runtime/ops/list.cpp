@@ -16,7 +16,7 @@
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
                    X(CosineIntegral) X(Dawsn) X(Erfcx) X(Expi) X(Expn) X(FresnelCosine) X(FresnelSine) X(Hyp1f1) \
                    X(Hyp2f1) X(OwensT) X(SineIntegral) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) X(RoundToPrecision) \
-  /* binary     */ X(Add) X(And) X(Atan2) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
+  /* binary     */ X(Add) X(And) X(Atan2) X(Complex) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
                    X(FloorDivide) X(Fmod) X(Gcd) \
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \

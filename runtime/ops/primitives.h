@@ -11,7 +11,7 @@ extern const OpDef kAbs, kCbrt, kCeil, kClz, kConj, kFloor, kImag, kIsFinite, kN
 extern const OpDef kAcos, kAcosh, kAsin, kAsinh, kAtan, kAtanh, kCos, kCosh, kExp, kExp2, kExpm1, kLog, kLog1p, kLogistic, kSin, kSinh,
     kTan, kTanh;
 extern const OpDef kDigamma, kErf, kErfInv, kErfc, kLgamma, kIgammaGradA;
-extern const OpDef kAdd, kAnd, kAtan2, kDiv, kMaximum, kMinimum, kMul, kNextAfter, kOr, kPow, kRem, kRemainder, kShiftLeft,
+extern const OpDef kAdd, kAnd, kAtan2, kComplex, kDiv, kMaximum, kMinimum, kMul, kNextAfter, kOr, kPow, kRem, kRemainder, kShiftLeft,
     kShiftRightArithmetic, kShiftRightLogical, kSub, kXor;
 extern const OpDef kEqual, kGreater, kGreaterEqual, kLess, kLessEqual, kNotEqual;
 extern const OpDef kClamp, kConvert, kSelect, kShardingConstraint, kStopGradient, kCheckpointName;

@@ -4,12 +4,11 @@
 
 namespace shardlab::ops {
 
-Draw drawing(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const DrawParameter> parameters) {
+Draw drawing_apart(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const DrawParameter> parameters) {
   const DType dtype = dtype_or(b, attrs, WeakKind::kReal);
   const std::string_view name = op.name.substr(op.name.find('.') + 1);
   if (!is_floating(dtype)) throw_user_error("dtype argument to `{}` must be a float dtype, got {}", name, name_of(dtype));
   std::vector<Term> given;
-  std::vector<Shape> shapes;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const DrawParameter& parameter = parameters[i];
     const bool is_attr = attrs.has(parameter.name);
@@ -17,14 +16,25 @@ Draw drawing(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, st
       throw_user_error("{}() missing 1 required positional argument: '{}'", name, parameter.name);
     given.emplace_back(b, args.size() > i + 1 ? value_of(b, args[i + 1], dtype)
                                               : scalar_constant(b, dtype, is_attr ? attrs.number(parameter.name) : *parameter.otherwise));
-    shapes.push_back(given.back().shape());
   }
-  const Shape own = shapes.empty() ? Shape{} : broadcast_shapes(op.name, shapes);
-  const Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : own;
+  const Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : Shape{};
   check_shape(op.name, shape);
-  check_broadcasts_to(op.name, own, shape);
-  for (Term& each : given) each = broadcast(each, shape);
   return {b, term(b, args[0]), dtype, shape, given};
+}
+
+Draw drawing(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const DrawParameter> parameters) {
+  Draw draw = drawing_apart(b, op, args, attrs, parameters);
+  const Shape own = draw.shape_of_parameters(op.name);
+  if (!attrs.has("shape")) draw.shape = own;
+  check_broadcasts_to(op.name, own, draw.shape);
+  for (Term& each : draw.parameters) each = broadcast(each, draw.shape);
+  return draw;
+}
+
+Shape Draw::shape_of_parameters(std::string_view op) const {
+  std::vector<Shape> shapes;
+  for (const Term& each : parameters) shapes.push_back(each.shape());
+  return shapes.empty() ? Shape{} : broadcast_shapes(op, shapes);
 }
 
 Draw drawing_whole(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const DrawParameter> parameters) {

@@ -1,4 +1,4 @@
-// What distributions with parameters share: a key, parameters of one dtype, each broadcast to the result's shape.
+// What distributions with parameters share: a key, parameters of one dtype, as a rule broadcast to the result's shape.
 #pragma once
 
 #include "runtime/ops/compose.h"
@@ -19,6 +19,7 @@ struct Draw {
   Term uniform() const { return drawn("random.uniform"); }
   // One of `num` keys that the key is split into.
   Term child(std::int64_t index, std::int64_t num = 2) const { return call("random.child", key, Attrs{{"index", index}, {"num", num}}); }
+  Shape shape_of_parameters(std::string_view op) const;  // broadcast together
   Draw with_key(const Term& other) const { return {b, other, dtype, shape, parameters}; }
 };
 
@@ -27,7 +28,9 @@ struct DrawParameter {
   std::optional<double> otherwise;
 };
 
-// The operands after the key, or attributes, are the parameters. Without a shape it is theirs.
+// The operands after the key, or attributes, are the parameters, each of its own shape; without a shape a scalar is drawn.
+Draw drawing_apart(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const DrawParameter> parameters);
+// The parameters broadcast to the shape; without one it is theirs.
 Draw drawing(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const DrawParameter> parameters);
 // For a result of whole numbers, of the attribute dtype, whose parameters and the numbers it is made of are real.
 Draw drawing_whole(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs, std::span<const DrawParameter> parameters);

@@ -27,8 +27,9 @@ Values expand_pareto(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
   Draw draw = drawing(b, op, args, attrs, kPareto);
   return {call("exp", draw.drawn("random.exponential") / draw.parameters[0]).id()};
 }
+// Without a shape one number is drawn for all parameters, as in JAX.
 Values expand_weibull(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = drawing(b, op, args, attrs, kWeibull);
+  Draw draw = drawing_apart(b, op, args, attrs, kWeibull);
   Term power = call(b, "power", {-call("log1p", -draw.uniform()), call("reciprocal", draw.parameters[1])});
   return {(power * draw.parameters[0]).id()};
 }
@@ -43,8 +44,12 @@ Term maxwell(const Draw& draw) {
 Values expand_maxwell(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return {maxwell(drawing(b, op, args, attrs, {})).id()};
 }
+// Of the shape, or the parameters' own, before that of the parameters, as in JAX.
 Values expand_double_sided_maxwell(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Draw draw = drawing(b, op, args, attrs, kLocScale);
+  Draw draw = drawing_apart(b, op, args, attrs, kLocScale);
+  const Shape own = draw.shape_of_parameters(op.name);
+  if (draw.shape.empty()) draw.shape = own;
+  draw.shape.insert(draw.shape.end(), own.begin(), own.end());
   Term size = maxwell(draw.with_key(draw.child(0)));
   Term coin = converted(draw.with_key(draw.child(1)).uniform() < 0.5, draw.dtype);
   return {((2.0 * coin - 1.0) * size * draw.parameters[1] + draw.parameters[0]).id()};
@@ -83,14 +88,17 @@ constexpr AttrDef kMaxwellAttrs[] = {kShape, kFloat};
 constexpr AttrDef kSigmaAttrs[] = {kShape, kFloat, number("sigma", "the spread of the logarithm; 1 by default")};
 constexpr AttrDef kScaleAttrs[] = {kShape, kFloat, number("scale", "the scale; 1 by default")};
 constexpr AttrDef kParetoAttrs[] = {kShape, kFloat, number("b", "the exponent; 1 by default")};
-constexpr AttrDef kWeibullAttrs[] = {kShape, kFloat, number("scale", "the scale; 1 by default"),
+constexpr AttrDef kScalarShape = {"shape", Kind::kScalarOrIntegers, false, "of what is drawn for the parameters; a scalar by default"};
+constexpr AttrDef kLeadingShape = {"shape", Kind::kScalarOrIntegers, false,
+                                   "what stands before the parameters' own in the result's shape; that one by default"};
+constexpr AttrDef kWeibullAttrs[] = {kScalarShape, kFloat, number("scale", "the scale; 1 by default"),
                                      number("concentration", "the exponent; 1 by default")};
 constexpr AttrDef kTriangleAttrs[] = {kShape, kFloat, number("left", "the lower end; 0 by default"),
                                       number("mode", "the likeliest; a half by default"), number("right", "the upper end; 1 by default")};
 constexpr AttrDef kMeanAttrs[] = {kShape, kFloat, number("mean", "the mean; 1 by default")};
 constexpr AttrDef kPAttrs[] = {
     kShape, {"dtype", Kind::kDType, false, "int32 by default"}, number("p", "the chance of each trial; a half by default")};
-constexpr AttrDef kLocScaleAttrs[] = {kShape, kFloat, number("loc", "the middle; 0 by default"),
+constexpr AttrDef kLocScaleAttrs[] = {kLeadingShape, kFloat, number("loc", "the middle; 0 by default"),
                                       number("scale", "the scale; 1 by default")};
 
 }  // namespace

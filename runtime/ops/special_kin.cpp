@@ -141,14 +141,16 @@ Values expand_zeta(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   return {where(is_defined, value, where(is_pole, filled_like(a, kInfinity), filled_like(a, kNan))).id()};
 }
 
-// The n-th derivative of digamma.
+// The n-th derivative of digamma, in the order of JAX's expansion.
 Values expand_polygamma(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const std::vector<Term> given = reals(b, op, args);
   const Term &n = given[0], &x = given[1];
-  const Term is_digamma = n == 0.0, safe = where(is_digamma, 1.0, n), order = safe + 1.0;
-  const Term is_odd = call(b, "remainder", {safe, 2.0}) != 0.0;
-  const Term size = call("exp", call("lgamma", order)) * Term(b, expand_zeta(b, op, std::vector<Arg>{order.id(), x.id()}, {})[0]);
-  return {where(is_digamma, call("digamma", x), where(is_odd, size, -size)).id()};
+  const Term is_outside = (n != call("floor", n)) | (n < 0.0), is_digamma = n == 0.0;
+  const Term by_digamma = call("digamma", x), safe = where(is_digamma, 1.0, n);
+  const Term sign = call(b, "remainder", {safe, 2.0}) * 2.0 - 1.0, order = safe + 1.0;
+  const Term size = sign * call("exp", call("lgamma", order));
+  const Term value = size * Term(b, expand_zeta(b, op, std::vector<Arg>{order.id(), x.id()}, {})[0]);
+  return {where(is_outside, kNan, where(is_digamma, by_digamma, value)).id()};
 }
 
 Values expand_comb(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {

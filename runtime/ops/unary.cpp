@@ -162,9 +162,7 @@ Values expand_rounding(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 }
 // A complex number of the parts' images.
 ValueId by_parts(GraphBuilder& b, const OpDef& op, ValueId x) {
-  DType dtype = b.type(x).dtype;
-  ValueId re = converted(b, b.emit1(op, {unary(b, kReal, x)}), dtype), im = converted(b, b.emit1(op, {unary(b, kImag, x)}), dtype);
-  return b.emit1(kAdd, {re, b.emit1(kMul, {im, filled(b, b.type(im), Scalar{std::complex<double>(0, 1)})})});
+  return b.emit1(kComplex, {b.emit1(op, {unary(b, kReal, x)}), b.emit1(op, {unary(b, kImag, x)})});
 }
 // jnp.rint: always inexact.
 Values expand_rint(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {

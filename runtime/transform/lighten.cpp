@@ -1,5 +1,8 @@
 #include "runtime/transform/lighten.h"
 
+#include <algorithm>
+
+#include "runtime/graph/host_callback.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/transform/fold_integers.h"
 #include "runtime/transform/inline.h"
@@ -75,6 +78,19 @@ std::optional<std::vector<ValueId>> sorted_for_users(LightEmitter& e, const Node
   return results;
 }
 
+// Results without elements, whatever they would be made of.
+std::optional<std::vector<ValueId>> without_elements(LightEmitter& e, const Node& node, const std::vector<ValueId>& operands) {
+  const OpDef& op = *node.op;
+  if (op.constant || op.member || op.is_constraint || op.region != RegionKind::kNone || has_effects(node)) return std::nullopt;
+  const bool is_made_of_any = std::any_of(operands.begin(), operands.end(), [&](ValueId id) { return !e.follows_from_constants(id); });
+  const bool has_elements =
+      std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return e.type_of_original(id).elements() > 0; });
+  if (!is_made_of_any || has_elements) return std::nullopt;
+  std::vector<ValueId> results;
+  for (ValueId id : node.results) results.push_back(e.as(e.filled(e.type_of_original(id), 0), id));
+  return results;
+}
+
 // An operand of whose elements the result needs none, as where a window meets only what lies between them: zeros in its place.
 bool without_unneeded(LightEmitter& e, const Node& node, std::vector<ValueId>& operands) {
   if (node.op->needs == nullptr) return false;
@@ -108,6 +124,7 @@ std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& l
     }
     std::optional<std::vector<ValueId>> lighter = of_single_elements(e, node, operands);
     if (!lighter) lighter = sorted_for_users(e, node, operands);
+    if (!lighter) lighter = without_elements(e, node, operands);
     has_changed |= lighter.has_value();
     const std::vector<ValueId> results = lighter ? *lighter : e.emit_copy(node, operands);
     for (std::size_t i = 0; i < results.size(); ++i) renamed[std::size_t(node.results[i])] = results[i];

@@ -116,4 +116,31 @@ TEST(Lax, DistributionsWithParameters) {
   EXPECT_THAT(floats(random::weibull_min(key, 2.0, 3.0, {2})), near({2.07769823f, 3.08600593f}));
 }
 
+TEST(Lax, OneDrawForAllParametersOrOneForEachPairOfThem) {
+  const Array key = random::key(0), scales = array<float>({1, 2, 3}), powers = array<float>({1, 2, 0.5f});
+  EXPECT_THAT(floats(random::weibull_min(key, scales, powers)),
+              Pointwise(FloatNear(1e-5f), std::vector<float>{2.950128f, 3.4351873f, 26.109768f}));
+  const Array both = random::double_sided_maxwell(key, array<float>({1, 2}), array<float>({1, 0.5f}));
+  EXPECT_EQ(both.shape(), (Shape{2, 2}));
+  EXPECT_THAT(floats(both), near({2.545721f, 2.7870638f, -1.0825305f, 3.1462088f}));
+}
+
+TEST(Lax, ComplexNumbersOfTheirParts) {
+  auto size = [](const Array& x, const Array& y) { return sum(square(abs(complex(sin(x), y * y)))); };
+  const auto [by_x, by_y] = grad<0, 1>(size)(array<float>({0.5f, 1, 2}), array<float>({1, -2, 0.25f}));
+  EXPECT_THAT(floats(by_x), near({0.841471f, 0.90929735f, -0.7568025f}));
+  EXPECT_THAT(floats(by_y), Pointwise(FloatNear(1e-5f), std::vector<float>{4, -32, 0.0625f}));
+  auto turned = [](const Array& x, const Array& y) { return real(sum(exp(complex(x, y)) * std::complex<double>(1, 2))); };
+  const auto [of_x, of_y] = grad<0, 1>(turned)(array<float>({0.5f, 1}), array<float>({1, -2}));
+  EXPECT_THAT(floats(of_x), near({-1.8838942f, 3.812249f}));
+  EXPECT_THAT(floats(of_y), near({-3.1689668f, 4.7341356f}));
+  EXPECT_EQ(complex(arange(3), 1.0).dtype(), complex64);
+}
+
+TEST(Lax, SortedAsComplexNumbersAlongTheLastDimension) {
+  const Array sorted = sort_complex(array<float>({3, 1, 2, 0, 5, 4}, {2, 3}));
+  EXPECT_EQ(sorted.dtype(), complex64);
+  EXPECT_THAT(floats(real(sorted)), ElementsAre(1, 2, 3, 0, 4, 5));
+}
+
 }  // namespace

@@ -130,6 +130,7 @@ const std::map<std::string_view, ScalarFunction>& functions() {
       {"remainder", [](const Arguments& x, DType d) { return python_remainder(x[0], x[1], d); }},
       {"maximum", [](const Arguments& x, DType) { return before(x[0], x[1]) ? x[1] : x[0]; }},
       {"minimum", [](const Arguments& x, DType) { return before(x[1], x[0]) ? x[1] : x[0]; }},
+      {"complex", [](const Arguments& x, DType) { return Number(x[0].real(), x[1].real()); }},
       {"atan2", [](const Arguments& x, DType) { return Number(std::atan2(x[0].real(), x[1].real())); }},
       {"and", [](const Arguments& x, DType) { return Number(double(bits_of(x[0]) & bits_of(x[1]))); }},
       {"or", [](const Arguments& x, DType) { return Number(double(bits_of(x[0]) | bits_of(x[1]))); }},
