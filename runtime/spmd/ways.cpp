@@ -99,8 +99,8 @@ std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms) 
         std::find(rule.operands[1].begin(), rule.operands[1].end(), std::vector<int>{dim[1]}) != rule.operands[1].end() &&
         std::any_of(rule.operands[1].begin(), rule.operands[1].end(),
                     [&](const std::vector<int>& other) { return other.size() == 2 && other[0] == dim[0]; });
-    const bool is_cut_alike = is_of_groups && (axes_of(result, dim[0]) == axes ||
-                                               shardlab::part_count(axes_of(kernel, dim[1])) == shardlab::part_count(axes));
+    const bool is_cut_alike =
+        is_of_groups && (axes_of(result, dim[0]) == axes || shardlab::part_count(axes_of(kernel, dim[1])) == shardlab::part_count(axes));
     if (is_cut_alike && axes_of(left, dim[1]).empty()) parts *= shardlab::part_count(axes);
   }
   return parts > 1 ? parts * batches : 1;
