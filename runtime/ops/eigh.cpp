@@ -42,10 +42,11 @@ void kernel(const KernelArgs& args) {
 // Of simple eigenvalues. Source: Giles, "An extended collection of matrix derivative results" (2008), section 3.1.
 Values jvp(GraphBuilder& b, const JvpArgs& args) {
   Term v(b, args.results[0]), values(b, args.results[1]);
-  Term tangent = hermitian_of(Term(b, args.tangents[0]), args.attrs.flag("lower", true));
+  Term tangent(b, args.tangents[0]);
+  if (!args.attrs.flag("is_hermitian")) tangent = hermitian_of(tangent, args.attrs.flag("lower", true));
   Term w = converted(values, v.dtype()), one = unit_matrix(v, v.size(-1));
   Term apart = 1.0 / (one + expanded(w, w.rank() - 1) - expanded(w, w.rank())) - one;
-  Term inner = matrix_product(adjoint(v), matrix_product(tangent, v));
+  Term inner = matrix_product(matrix_product(adjoint(v), tangent), v);
   Term change = matrix_product(v, apart * inner);
   if (is_complex(v.dtype())) change = change + v * phase_change(v, change);
   return {change.id(), real_part(diagonal(inner)).id()};
@@ -58,7 +59,9 @@ std::vector<Sample> samples() {
 }
 
 constexpr AttrDef kAttrs[] = {
-    {"lower", AttrDef::Kind::kFlag, false, "whether the lower triangle is read, else the upper one; the lower by default"}};
+    {"lower", AttrDef::Kind::kFlag, false, "whether the lower triangle is read, else the upper one; the lower by default"},
+    {"is_hermitian", AttrDef::Kind::kFlag, false,
+     "whether the other triangle is known to say the same, so that a derivative may take both"}};
 
 }  // namespace
 

@@ -60,8 +60,12 @@ std::vector<Term> eigh(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   const std::string triangle = text_or(attrs, "UPLO", "L");
   if (triangle != "L" && triangle != "U") throw_user_error("{}: UPLO must be one of 'L' or 'U', got '{}'", op.name, triangle);
   Term x = square(b, op, args[0]);
-  if (attrs.flag("symmetrize_input", true)) x = symmetrized(x);
-  std::vector<Term> found = call_all(b, "eigh", {x}, Attrs{{"lower", triangle == "L"}});
+  Attrs of_eigh{{"lower", triangle == "L"}};
+  if (attrs.flag("symmetrize_input", true)) {
+    x = symmetrized(x);
+    of_eigh.set("is_hermitian", true);
+  }
+  std::vector<Term> found = call_all(b, "eigh", {x}, of_eigh);
   return {found[1], found[0]};
 }
 Values expand_eigh(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) { return ids(eigh(b, op, args, attrs)); }

@@ -81,7 +81,7 @@ Values jvp(GraphBuilder& b, const JvpArgs& args) {
   else
     thin = call_all(b, "svd", {x}, Attrs{{"full_matrices", false}});
   const Term &s = thin[0], &u = thin[1], &v_adjoint = thin[2];
-  Term v = adjoint(v_adjoint), inner = matrix_product(adjoint(u), matrix_product(tangent, v));
+  Term v = adjoint(v_adjoint), inner = matrix_product(matrix_product(adjoint(u), tangent), v);
   Term of_values = real_part(diagonal(inner));
   if (!vectors) return {of_values.id()};
   Term down = expanded(s, s.rank() - 1), across = expanded(s, s.rank()), one = unit_matrix(s, s.size(-1));  // s along columns, along rows

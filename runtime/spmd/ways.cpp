@@ -162,9 +162,9 @@ bool clear_places_of_indices(const OpShape& op, std::vector<Spec>& forms) {
   return has_cleared;
 }
 
-// Where operands are cut otherwise along a reduced factor, XLA cuts all of them as far as those that are cut agree: the updates of a
-// scatter as its indices. Where these do not agree it is the indices' cut that counts, or the updates' own where their windows are cut by
-// the same axes. Not where the result is cut along what not all of them have, the operand's places: there each device takes all updates.
+// Where operands are cut otherwise along a reduced factor, XLA cuts all of them as the first one that is cut: the updates of a scatter as
+// its indices, and where both are cut as far as no window of them is by the same axes. Not where the result is cut along what not all of
+// them have, the operand's places: there each device takes all updates.
 void share_reduced_cuts(const OpShape& op, std::vector<Spec>& forms) {
   const FactorRule& rule = op.rule;
   for (std::size_t t = rule.operands.size(); t < forms.size(); ++t)
@@ -181,18 +181,18 @@ void share_reduced_cuts(const OpShape& op, std::vector<Spec>& forms) {
           dims.push_back(&forms[i][d]);
         else if (i + 1 == rule.operands.size())
           elsewhere.insert(elsewhere.end(), forms[i][d].begin(), forms[i][d].end());
-    std::optional<Axes> common;
+    Axes common;
     for (const Axes* axes : dims) {
-      if (axes->empty()) continue;
-      const std::size_t length = common ? std::min(common->size(), axes->size()) : axes->size();
-      if (common && !std::equal(axes->begin(), axes->begin() + std::ptrdiff_t(length), common->begin())) {
-        if (any_overlaps(*common, elsewhere)) common = *axes;
-        break;
+      if (common.empty())
+        common = *axes;
+      else if (!axes->empty() && any_overlaps(common, elsewhere)) {
+        common.erase(std::find_if(common.begin(), common.end(), [&](const AxisPiece& piece) { return any_overlaps({piece}, elsewhere); }),
+                     common.end());
+        if (common.empty()) common = *axes;
       }
-      common = Axes(axes->begin(), axes->begin() + std::ptrdiff_t(length));
     }
-    if (!common) continue;
-    for (Axes* axes : dims) *axes = *common;
+    if (common.empty()) continue;
+    for (Axes* axes : dims) *axes = common;
   }
 }
 
