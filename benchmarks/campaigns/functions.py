@@ -40,7 +40,13 @@ OF_SHAPES = [
     *each("image.resize", "mn", {"shape": [8, 6], "method": "linear"}, {"shape": [8, 12], "method": "nearest"}, {"shape": [12, 16], "method": "cubic"}),
     *each("segment_sum segment_max segment_min", "mn i:m", {"num_segments": 8}), *each("bincount", "i:m", {"length": 8}),
     *each("segment_sum", "m i:m", {"num_segments": 8}), *each("histogram", "m", {"bins": 5}), *each("stats.dirichlet.logpdf", "u:m p:m"),
-    *each("zeta", "p:mn p:mn"), *each("interp", "m u:k k"),
+    *each("cumlogsumexp cummax cummin cumprod argsort", "mn", *ALONG_EITHER), *each("one_hot", "i:m", {"num_classes": 8}),
+    *each("union1d setdiff1d setxor1d", "i:m i:n", {"size": 8}), *each("unique", "i:m", {"size": 6}), *each("flatnonzero argwhere", "b:mn", {"size": 5}),
+    *each("packbits", "b:mn", *ALONG_EITHER), *each("approx_max_k approx_min_k", "mn", {"k": 2}), *each("gradient", "mn", *ALONG_EITHER),
+    *each("fft.fft2 fft.ifft2 fft.rfft2 fft.fftn", "mn"), *each("fft.fft fft.ifft fft.rfft fft.irfft", "mn", *ALONG_EITHER),
+    *each("conv_transpose", "km4 34n", {"strides": [2], "padding": "SAME", "dimension_numbers": ["NWC", "WIO", "NWC"]}),
+    *each("conv_general_dilated_patches", "mn4", {"filter_shape": [3], "window_strides": [2], "padding": "SAME", "dimension_numbers": ["NWC", "WIO", "NWC"]}),
+    *each("linalg.tensorinv", "q:mm", {"ind": 1}), *each("zeta", "p:mn p:mn"), *each("interp", "m u:k k"),
     *each("""stats.norm.logsf stats.norm.isf stats.cauchy.sf stats.cauchy.logcdf stats.laplace.pdf stats.logistic.sf stats.logistic.pdf
              stats.gumbel_l.pdf stats.gumbel_l.sf stats.gumbel_r.cdf stats.gumbel_r.logsf stats.expon.cdf stats.uniform.pdf""", "mn mn p:mn"),
     *each("""stats.norm.ppf stats.cauchy.ppf stats.cauchy.isf stats.logistic.ppf stats.gumbel_l.ppf stats.gumbel_r.ppf stats.expon.ppf
@@ -55,7 +61,8 @@ OF_SHAPES = [
     *each("stats.truncnorm.pdf stats.truncnorm.sf", "mn mn p:mn"), *each("stats.binom.pmf", "i:mn i:mn u:mn"),
 ]
 NOT_DIFFERENTIABLE = frozenset("""argmin nanargmax nanargmin count_nonzero argpartition array_equal array_equiv allclose stats.rankdata bincount
-                                  histogram searchsorted linalg.matrix_rank sort_complex fft.ihfft random.poisson random.geometric random.binomial stats.bernoulli.cdf stats.beta.logsf stats.beta.logcdf""".split())
+                                  histogram searchsorted linalg.matrix_rank sort_complex fft.ihfft fft.fft2 fft.ifft2 fft.rfft2 fft.fftn fft.fft fft.ifft fft.rfft argsort
+                                  one_hot union1d setdiff1d setxor1d unique flatnonzero argwhere packbits random.poisson random.geometric random.binomial stats.bernoulli.cdf stats.beta.logsf stats.beta.logcdf""".split())
 
 
 def program(draw, name):

@@ -15,7 +15,7 @@ OF_SHAPES = [
     ("scatter_mul", "mn i:k kn"), ("scatter", "mn i:k kn"), ("scatter_add", "m i:k k"), ("scatter_min", "m i:kl kl"), ("scatter_add", "mnl i:k knl"),
 ]
 NOT_DIFFERENTIABLE = ("isin", "searchsorted", "digitize")
-TWO_RESULTS = ("sort_key_val", "linalg.slogdet", "histogram")
+TWO_RESULTS = ("sort_key_val", "linalg.slogdet", "histogram", "approx_max_k", "approx_min_k")
 
 
 def program(draw, name, of_shapes=OF_SHAPES, not_differentiable=NOT_DIFFERENTIABLE):

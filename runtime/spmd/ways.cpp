@@ -137,14 +137,25 @@ void clear_result_factors(const FactorRule& rule, std::vector<Spec>& forms) {
         if (is_in_result[std::size_t(factor)]) forms[i][d].clear();
 }
 
-// Where what cuts the places of a scatter cuts its indices too, and the windows are cut, XLA shares the updates by it and has all places on
-// each device; false where it does not.
-bool clear_places_of_indices(const OpShape& op, std::vector<Spec>& forms) {
-  const FactorRule& rule = op.rule;
-  bool cuts_windows = false;
+// Whether a device that takes its part of the updates for all places holds less than one that takes all updates for its own places.
+bool holds_less_by_indices(const Problem& problem, const Node& node, const OpShape& op, const std::vector<Spec>& forms) {
+  std::int64_t places = 1, indices = 1;
   for (std::size_t d = 0; d < forms[0].size(); ++d)
-    for (int factor : rule.operands[0][d]) cuts_windows |= !op.looked_up[std::size_t(factor)] && !forms[0][d].empty();
-  if (!cuts_windows) return false;
+    for (int factor : op.rule.operands[0][d])
+      if (op.looked_up[std::size_t(factor)]) places *= part_count(forms[0][d]);
+  for (const Axes& axes : forms[1]) indices *= part_count(axes);
+  const std::int64_t operand = problem.type(node.operands[0]).elements(), updates = problem.type(node.operands[2]).elements();
+  return operand + updates / indices < operand / places + updates;
+}
+
+// Where what cuts the places of a scatter cuts its indices too, XLA shares the updates by it and has all places on each device if the
+// windows are cut or a device holds less so; false where it does not.
+bool clear_places_of_indices(const Problem& problem, const Node& node, const OpShape& op, std::vector<Spec>& forms) {
+  const FactorRule& rule = op.rule;
+  bool is_shared = holds_less_by_indices(problem, node, op, forms);
+  for (std::size_t d = 0; d < forms[0].size(); ++d)
+    for (int factor : rule.operands[0][d]) is_shared |= !op.looked_up[std::size_t(factor)] && !forms[0][d].empty();
+  if (!is_shared) return false;
   bool has_cleared = false;
   auto cuts_indices = [&](const AxisPiece& piece) {
     return std::any_of(forms[1].begin(), forms[1].end(), [&](const Axes& axes) {
@@ -282,8 +293,8 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     }
   std::int64_t masked = 0;  // all devices but one begin from zeros
   if (node.op->uses_position && node.op->needs == nullptr) {
-    if (node.operands.size() == 3 && clear_places_of_indices(shape, kept)) {
-      clear_places_of_indices(shape, even);
+    if (node.operands.size() == 3 && clear_places_of_indices(problem, node, shape, kept)) {
+      clear_places_of_indices(problem, node, shape, even);
       masked = local_elements(problem.type(node.results[0]).shape, kept[node.operands.size()]);
     }
     share_reduced_cuts(shape, kept);
