@@ -139,6 +139,9 @@ Array collapse(const Operand& x, std::int64_t first, std::optional<std::int64_t>
   return one("collapse", {x}, attrs);
 }
 Array rev(const Operand& x, const List& dimensions) { return one("rev", {x}, {{"dims", dimensions}}); }
+Array sliding_windows(const Operand& x, std::int64_t dimension, std::int64_t size, std::int64_t stride, std::int64_t dilation) {
+  return one("sliding_windows", {x}, {{"dimension", dimension}, {"size", size}, {"stride", stride}, {"dilation", dilation}});
+}
 Array reduce_sum(const Operand& x, const List& axes) { return one("reduce_sum", {x}, {{"axes", axes}}); }
 Array reduce_prod(const Operand& x, const List& axes) { return one("reduce_prod", {x}, {{"axes", axes}}); }
 Array reduce_max(const Operand& x, const List& axes) { return one("reduce_max", {x}, {{"axes", axes}}); }

@@ -95,6 +95,8 @@ Array broadcast_in_dim(const Operand& x, const Shape& shape, const std::vector<s
 // Dimensions from `first` to before `stop` (all that follow by default) as one.
 Array collapse(const Operand& x, std::int64_t first, std::optional<std::int64_t> stop = {});
 Array rev(const Operand& x, const std::vector<std::int64_t>& dimensions);
+// The windows of so many elements that slide along a dimension, in which they are counted; a new last dimension has their elements.
+Array sliding_windows(const Operand& x, std::int64_t dimension, std::int64_t size, std::int64_t stride = 1, std::int64_t dilation = 1);
 Array reduce_sum(const Operand& x, const std::vector<std::int64_t>& axes);
 Array reduce_prod(const Operand& x, const std::vector<std::int64_t>& axes);
 Array reduce_max(const Operand& x, const std::vector<std::int64_t>& axes);

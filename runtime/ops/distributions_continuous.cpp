@@ -90,11 +90,17 @@ constexpr DistributionMember kUniform[] = {
 // Gumbel's, of the largest and of the smallest of many; without value where the scale is none.
 Term of_scale(Given g, const Term& value) { return where(g[2] > 0.0, value, kNoValue); }
 Term gumbel_quantile(Given g, const Term& quantile) { return where((g[0] > 0.0) & (g[0] < 1.0), quantile, kNoValue); }
-Term gumbel_l_logpdf(Given g) { return of_scale(g, scaled(g) - exp(scaled(g)) - log(g[2])); }
+Term gumbel_l_logpdf(Given g) {
+  const Term z = scaled(g), density = -log(g[2]);
+  return of_scale(g, density + (z - exp(z)));
+}
 Term gumbel_l_logcdf(Given g) { return of_scale(g, log(-call("expm1", -exp(scaled(g))))); }
 Term gumbel_l_logsf(Given g) { return of_scale(g, -exp(scaled(g))); }
 Term gumbel_l_ppf(Given g) { return gumbel_quantile(g, g[1] + g[2] * log(-call("log1p", -g[0]))); }
-Term gumbel_r_logpdf(Given g) { return of_scale(g, -(scaled(g) + exp(-scaled(g))) - log(g[2])); }
+Term gumbel_r_logpdf(Given g) {
+  const Term z = scaled(g), density = -log(g[2]);
+  return of_scale(g, density - (z + exp(-z)));
+}
 Term gumbel_r_logcdf(Given g) { return of_scale(g, -exp(-scaled(g))); }
 Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp(-scaled(g)))); }
 Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp(-scaled(g)))); }

@@ -140,7 +140,7 @@ Values expand_patches(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
       call("moveaxis", reshaped(broadcast(unit, {features, places, places}), shape),
            Attrs{{"source", List{0, 1}},
                  {"destination", List{std::int64_t(place_of(op, layouts[1], 'O')), std::int64_t(place_of(op, layouts[1], 'I'))}}});
-  Attrs of_convolution{{"dimension_numbers", layouts}, {"feature_group_count", features}};
+  Attrs of_convolution{{"dimension_numbers", layouts}, {"feature_group_count", features}, {"copies_windows", true}};
   for (const auto& [name, value] : attrs.entries())
     if (name != "filter_shape" && name != "dimension_numbers") of_convolution.set(name, value);
   return {call(b, "conv_general_dilated", {x, kernel}, of_convolution).id()};

@@ -18,7 +18,7 @@ extern const OpDef kClamp, kConvert, kSelect, kShardingConstraint, kStopGradient
 extern const OpDef kBroadcastInDim, kReshape, kTranspose;
 extern const OpDef kReduceAnd, kReduceMax, kReduceMin, kReduceOr, kReduceProd, kReduceSum;
 extern const OpDef kDotGeneral;
-extern const OpDef kConcatenate, kPad, kRev, kSlice;
+extern const OpDef kConcatenate, kPad, kRev, kSlice, kSlidingWindows;
 extern const OpDef kArgmax, kArgmin, kCummax, kCummin, kCumprod, kCumsum, kSort, kTopK;
 extern const OpDef kDynamicSlice, kDynamicUpdateSlice, kGather, kScatter, kScatterAdd, kScatterMax, kScatterMin, kScatterMul;
 

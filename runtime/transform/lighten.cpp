@@ -38,6 +38,7 @@ constexpr LightRule kRules[]{operand_alone,
                              reduced_before_repeating,
                              reduced_before_joining,
                              reduced_before_reshaping,
+                             copied_in_windows,
                              with_smaller_window};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {

@@ -1,4 +1,4 @@
-// Convolutions whose window is larger than what it slides over.
+// Convolutions whose window is larger than what it slides over, and those that only copy their windows.
 #include <algorithm>
 
 #include "runtime/ops/conv_dims.h"
@@ -51,6 +51,46 @@ std::optional<ValueId> with_smaller_window(LightEmitter& e, const LightSite& sit
   Attrs attrs;
   other.set(attrs);
   return e.emit(ops::kConv, {mirrored(e, rhs, dims.rhs), mirrored(e, lhs, dims.lhs)}, attrs, e.like(site.node.results[0]));
+}
+
+std::optional<ValueId> copied_in_windows(LightEmitter& e, const LightSite& site) {
+  const Node& node = site.node;
+  if (node.op != &ops::kConv || !node.attrs.flag("copies_windows")) return std::nullopt;
+  const ops::ConvDims dims(node.attrs);
+  const std::size_t rank = dims.lhs.size();
+  const Shape kernel = e.type(site.operands[1]).shape;
+  std::vector<std::int64_t> padding(rank * 3, 0);
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    const std::size_t at = std::size_t(dims.lhs[i + 2]) * 3;
+    padding[at] = dims.padding[2 * i];
+    padding[at + 1] = dims.padding[2 * i + 1];
+    padding[at + 2] = dims.lhs_dilation[i] - 1;
+  }
+  ValueId windows = site.operands[0];
+  LiesAs lies = e.lies_as(windows);
+  if (std::any_of(padding.begin(), padding.end(), [](std::int64_t size) { return size != 0; }))
+    windows = e.emit(ops::kPad, {windows, e.filled({e.type(windows).dtype, {}}, 0)}, Attrs{{"padding", padding}}, lies);
+  // [batch, features, spatial dimensions in lhs's order, elements of the window]
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    lies.dims.push_back(-1);
+    windows = e.emit(ops::kSlidingWindows, {windows},
+                     Attrs{{"dimension", dims.lhs[i + 2]},
+                           {"size", kernel[std::size_t(dims.rhs[i + 2])]},
+                           {"stride", dims.strides[i]},
+                           {"dilation", dims.rhs_dilation[i]}},
+                     lies);
+  }
+  // Each of lhs's dimensions where the result has it; those of the window follow the features.
+  std::vector<std::int64_t> order;
+  LiesAs turned{lies.value, {}};
+  for (std::size_t place = 0; place < rank; ++place) {
+    const std::size_t role = std::size_t(std::find(dims.out.begin(), dims.out.end(), std::int64_t(place)) - dims.out.begin());
+    order.push_back(dims.lhs[role]);
+    for (std::size_t i = 0; role == 1 && i < dims.spatial(); ++i) order.push_back(std::int64_t(rank + i));
+  }
+  for (std::int64_t d : order) turned.dims.push_back(lies.dims[std::size_t(d)]);
+  windows = e.emit(ops::kTranspose, {windows}, Attrs{{"axes", order}}, turned);
+  return e.emit(ops::kReshape, {windows}, Attrs{{"shape", e.type_of_original(node.results[0]).shape}}, e.like(node.results[0]));
 }
 
 }  // namespace shardlab::transform

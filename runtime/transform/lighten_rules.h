@@ -74,6 +74,8 @@ std::optional<ValueId> reduced_before_reshaping(LightEmitter& e, const LightSite
 // A reduction of single elements: a reshape.
 std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site);
 
+// A convolution by the kernel of patches: the windows as they are, without arithmetic.
+std::optional<ValueId> copied_in_windows(LightEmitter& e, const LightSite& site);
 // A convolution by a kernel that is larger than the operand: with both exchanged.
 std::optional<ValueId> with_smaller_window(LightEmitter& e, const LightSite& site);
 

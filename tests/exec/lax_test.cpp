@@ -8,6 +8,7 @@
 #include "runtime/exec/autodiff.h"
 #include "runtime/exec/fft.h"
 #include "runtime/exec/indexing.h"
+#include "runtime/exec/jit.h"
 #include "runtime/exec/linalg.h"
 #include "runtime/exec/numpy.h"
 #include "runtime/exec/random.h"
@@ -123,6 +124,28 @@ TEST(Lax, OneDrawForAllParametersOrOneForEachPairOfThem) {
   const Array both = random::double_sided_maxwell(key, array<float>({1, 2}), array<float>({1, 0.5f}));
   EXPECT_EQ(both.shape(), (Shape{2, 2}));
   EXPECT_THAT(floats(both), near({2.545721f, 2.7870638f, -1.0825305f, 3.1462088f}));
+}
+
+TEST(Lax, WindowsThatSlideAlongADimension) {
+  const Array x = arange(12.0).reshape({2, 6});
+  EXPECT_THAT(floats(sliding_windows(x, 1, 3, 2)), ElementsAre(0, 1, 2, 2, 3, 4, 6, 7, 8, 8, 9, 10));
+  EXPECT_EQ(sliding_windows(x, 0, 2).shape(), (Shape{1, 6, 2}));
+  EXPECT_THAT(floats(sliding_windows(x[0], 0, 2, 1, 3)), ElementsAre(0, 3, 1, 4, 2, 5));
+  auto loss = [](const Array& v) { return sum(sliding_windows(v, 0, 3, 2) * array<float>({1, 10, 100})); };
+  EXPECT_THAT(floats(grad(loss)(arange(6.0))), ElementsAre(1, 10, 101, 10, 100, 0));
+  EXPECT_THROW(sliding_windows(x, 2, 3), UserError);
+}
+
+TEST(Lax, PatchesAreTheWindowsOfAConvolution) {
+  const Array x = arange(60.0).reshape({2, 5, 3, 2});
+  auto patches = [](const Array& v) {
+    return conv_general_dilated_patches(v, {2, 3}, {2, 1}, "SAME", {.rhs_dilation = {2, 1}, .dimension_numbers = {"NHWC", "HWIO", "NHWC"}});
+  };
+  const Array found = jit(patches)(x);
+  EXPECT_EQ(found.shape(), (Shape{2, 3, 3, 12}));
+  EXPECT_THAT(floats(found[0][1][1]), ElementsAre(6, 8, 10, 18, 20, 22, 7, 9, 11, 19, 21, 23));
+  EXPECT_THAT(floats(sum(found, {1, 2})),
+              ElementsAre(52, 84, 60, 52, 84, 60, 56, 90, 64, 56, 90, 64, 172, 264, 180, 172, 264, 180, 176, 270, 184, 176, 270, 184));
 }
 
 TEST(Lax, ComplexNumbersOfTheirParts) {

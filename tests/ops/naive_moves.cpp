@@ -18,6 +18,12 @@ From from_rev(const Shape& index, const Attrs& attrs, const Shape& shape) {
   for (std::int64_t d : attrs.integers("dims")) from[std::size_t(d)] = shape[std::size_t(d)] - 1 - index[std::size_t(d)];
   return from;
 }
+From from_sliding_windows(const Shape& index, const Attrs& attrs) {
+  Shape from(index.begin(), index.end() - 1);
+  std::int64_t& place = from[std::size_t(attrs.integer("dimension"))];
+  place = place * attrs.integer("stride") + index.back() * attrs.integer("dilation");
+  return from;
+}
 From from_pad(const Shape& index, const Attrs& attrs, const Shape& shape) {
   Shape from = index;
   for (std::size_t d = 0; d < from.size(); ++d) {
@@ -44,13 +50,14 @@ std::vector<Number> naive_concatenate(const std::vector<Tensor>& operands, const
 
 std::optional<Tensor> naive_moves(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs, const TensorType& result) {
   if (op.name == "concatenate") return tensor_from(result, naive_concatenate(operands, attrs, result));
-  if (op.name != "slice" && op.name != "rev" && op.name != "pad") return std::nullopt;
+  if (op.name != "slice" && op.name != "rev" && op.name != "pad" && op.name != "sliding_windows") return std::nullopt;
   const Shape& shape = operands[0].type.shape;
   std::vector<Number> in = numbers(operands[0]), out;
   for (const Shape& index : indices(result.shape)) {
-    From from = op.name == "slice" ? from_slice(index, attrs)
-                : op.name == "rev" ? from_rev(index, attrs, shape)
-                                   : from_pad(index, attrs, shape);
+    From from = op.name == "slice"             ? from_slice(index, attrs)
+                : op.name == "rev"             ? from_rev(index, attrs, shape)
+                : op.name == "sliding_windows" ? from_sliding_windows(index, attrs)
+                                               : from_pad(index, attrs, shape);
     out.push_back(from ? in[flat(*from, shape)] : numbers(operands[1])[0]);
   }
   return tensor_from(result, out);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "runtime/ops/regions.h"
+#include "runtime/ops/sliding_windows.h"
 #include "virtualdev/cuda/codegen/node_plan.h"
 
 namespace shardlab::cuda {
@@ -63,6 +64,12 @@ void plan_rev(Planner& planner, const KernelArgs& args) {
   }
   planner.copy_region(args.results[0].type.shape, {planner.operand(0), ops::offset_in(*operand.box, first), strides},
                       dense_result(planner, args), item_of(args));
+}
+
+void plan_sliding_windows(Planner& planner, const KernelArgs& args) {
+  const ops::SlidingRegion from = ops::sliding_region(args);
+  planner.copy_region(args.results[0].type.shape, {planner.operand(0), from.offset, from.strides}, dense_result(planner, args),
+                      item_of(args));
 }
 
 void plan_concatenate(Planner& planner, const KernelArgs& args) {
@@ -126,6 +133,7 @@ constexpr OpPlan kPlans[] = {{"broadcast_in_dim", plan_broadcast},
                              {"reshape", plan_reshape},
                              {"slice", plan_slice},
                              {"rev", plan_rev},
+                             {"sliding_windows", plan_sliding_windows},
                              {"concatenate", plan_concatenate},
                              {"pad", plan_pad},
                              {"iota", plan_iota},
