@@ -248,7 +248,7 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
     if (attrs.has(name)) *spec = attrs.integers(name);
   Attrs full;
   dims.set(full);
-  if (attrs.flag("copies_windows")) full.set("copies_windows", true);
+  if (attrs.flag("copies_windows")) full.set("copies_windows", true);  // expansions' alone: the kernel is that of patches
   return b.emit(op, {lhs, rhs}, full);
 }
 
@@ -307,7 +307,6 @@ constexpr AttrDef kAttrs[] = {
     {"batch_group_count", AttrDef::Kind::kInteger, false,
      "groups of the batch, each convolved with its share of the output features; 1 by default"},
     {"dimension_numbers", AttrDef::Kind::kNames, false, "the dimensions of lhs, rhs and out; [\"NCHW\", \"OIHW\", \"NCHW\"] by default"},
-    {"copies_windows", AttrDef::Kind::kFlag, false, "whether the kernel is that of patches, by which a window's elements are features"},
     {"lhs_spec", AttrDef::Kind::kIntegers, false, "of a node: lhs's batch, feature and spatial dimensions"},
     {"rhs_spec", AttrDef::Kind::kIntegers, false, "of a node: the kernel's output feature, input feature and spatial dimensions"},
     {"out_spec", AttrDef::Kind::kIntegers, false, "of a node: the result's batch, feature and spatial dimensions"}};
