@@ -102,8 +102,8 @@ Term gumbel_r_logpdf(Given g) {
   return of_scale(g, density - (z + exp(-z)));
 }
 Term gumbel_r_logcdf(Given g) { return of_scale(g, -exp(-scaled(g))); }
-Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp(-scaled(g)))); }
-Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp(-scaled(g)))); }
+Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp((g[1] - g[0]) / g[2]))); }
+Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp((g[1] - g[0]) / g[2]))); }
 Term gumbel_r_ppf(Given g) { return gumbel_quantile(g, g[1] - g[2] * log(-log(g[0]))); }
 constexpr DistributionMember kGumbelL[] = {
     {"logpdf", gumbel_l_logpdf, kWeak}, {"pdf", exp_of<gumbel_l_logpdf>, kWeak}, {"cdf", exp_of<gumbel_l_logcdf>, kWeak},
