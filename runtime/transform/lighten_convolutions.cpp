@@ -68,6 +68,7 @@ std::optional<ValueId> copied_in_windows(LightEmitter& e, const LightSite& site)
   }
   ValueId windows = site.operands[0];
   LiesAs lies = e.lies_as(windows);
+  if (lies.value < 0) lies.dims.assign(rank, -1);
   if (std::any_of(padding.begin(), padding.end(), [](std::int64_t size) { return size != 0; }))
     windows = e.emit(ops::kPad, {windows, e.filled({e.type(windows).dtype, {}}, 0)}, Attrs{{"padding", padding}}, lies);
   // [batch, features, spatial dimensions in lhs's order, elements of the window]

@@ -142,6 +142,8 @@ TEST(Lax, PatchesAreTheWindowsOfAConvolution) {
     return conv_general_dilated_patches(v, {2, 3}, {2, 1}, "SAME", {.rhs_dilation = {2, 1}, .dimension_numbers = {"NHWC", "HWIO", "NHWC"}});
   };
   const Array found = jit(patches)(x);
+  auto of_constants = [&](const Array& v) { return patches(ones({2, 5, 3, 2})) + sum(v); };
+  EXPECT_THAT(floats(jit(of_constants)(arange(2.0))[0][0][0]), ElementsAre(1, 1, 1, 1, 2, 2, 1, 1, 1, 1, 2, 2));
   EXPECT_EQ(found.shape(), (Shape{2, 3, 3, 12}));
   EXPECT_THAT(floats(found[0][1][1]), ElementsAre(6, 8, 10, 18, 20, 22, 7, 9, 11, 19, 21, 23));
   EXPECT_THAT(floats(sum(found, {1, 2})),
