@@ -19,6 +19,8 @@ Term of_share(const Term& p, const Term& value) { return where((p >= 0.0) & (p <
 
 // The value in units of the last two parameters, loc and scale.
 Term scaled(Given g) { return (g[0] - g[g.size() - 2]) / g.back(); }
+// The same with the other sign, of loc less the value.
+Term scaled_down(Given g) { return (g[g.size() - 2] - g[0]) / g.back(); }
 Term unscaled(Given g, const Term& z) { return z * g.back() + g[g.size() - 2]; }
 // At the value mirrored at loc.
 template <DistributionFunction function>
@@ -54,8 +56,8 @@ constexpr DistributionMember kCauchy[] = {
     {"sf", mirrored<cauchy_cdf>}, {"logsf", mirrored<log_of<cauchy_cdf>>}, {"ppf", cauchy_ppf}, {"isf", cauchy_isf}};
 
 Term expon_logpdf(Given g) { return where(g[0] < g[1], kNoChance, -(scaled(g) + log(g[2]))); }
-Term expon_logsf(Given g) { return where(g[0] < g[1], 0.0, (g[1] - g[0]) / g[2]); }
-Term expon_cdf(Given g) { return where(g[0] < g[1], 0.0, -call("expm1", (g[1] - g[0]) / g[2])); }
+Term expon_logsf(Given g) { return where(g[0] < g[1], 0.0, scaled_down(g)); }
+Term expon_cdf(Given g) { return where(g[0] < g[1], 0.0, -call("expm1", scaled_down(g))); }
 Term expon_logcdf(Given g) { return call("log1p", -exp(expon_logsf(g))); }
 Term expon_ppf(Given g) { return of_share(g[0], g[1] - g[2] * call("log1p", -g[0])); }
 constexpr DistributionMember kExpon[] = {
@@ -102,8 +104,8 @@ Term gumbel_r_logpdf(Given g) {
   return of_scale(g, density - (z + exp(-z)));
 }
 Term gumbel_r_logcdf(Given g) { return of_scale(g, -exp(-scaled(g))); }
-Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp((g[1] - g[0]) / g[2]))); }
-Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp((g[1] - g[0]) / g[2]))); }
+Term gumbel_r_sf(Given g) { return of_scale(g, 1.0 - exp(-exp(scaled_down(g)))); }
+Term gumbel_r_logsf(Given g) { return of_scale(g, call("log1mexp", exp(scaled_down(g)))); }
 Term gumbel_r_ppf(Given g) { return gumbel_quantile(g, g[1] - g[2] * log(-log(g[0]))); }
 constexpr DistributionMember kGumbelL[] = {
     {"logpdf", gumbel_l_logpdf, kWeak}, {"pdf", exp_of<gumbel_l_logpdf>, kWeak}, {"cdf", exp_of<gumbel_l_logcdf>, kWeak},

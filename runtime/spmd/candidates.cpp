@@ -93,8 +93,7 @@ std::vector<Axes> completed(const OpShape& op, const std::vector<Projection>& te
       Axes& own = pieces[std::size_t(sharding.factor)];
       if (!own.empty() || !op.can_cut[std::size_t(sharding.factor)]) continue;
       for (const AxisPiece& piece : sharding.axes) {
-        bool taken = std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
-        if (taken || !fits(op, sharding.factor, shardlab::part_count(own) * piece.size)) break;
+        if (overlaps_any(piece, used) || !fits(op, sharding.factor, shardlab::part_count(own) * piece.size)) break;
         own.push_back(piece);
       }
       used.insert(used.end(), own.begin(), own.end());
@@ -180,6 +179,10 @@ Axes atoms_in_use(const Axes& atoms, const std::vector<Spec>& forms) {
 
 }  // namespace
 
+bool overlaps_any(const AxisPiece& piece, const Axes& others) {
+  return std::any_of(others.begin(), others.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
+}
+
 std::vector<bool> looked_up_factors(const OpDef& op, const FactorRule& rule) {
   const auto has_rank = [](const FactorRule::TensorMap& map) { return !map.empty(); };
   const bool is_beside_others = op.needs == nullptr && std::count_if(rule.operands.begin(), rule.operands.end(), has_rank) > 1;
@@ -251,8 +254,7 @@ std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms) 
   auto take = [&](int factor, const Axes& axes) {
     Axes& own = pieces[std::size_t(factor)];
     for (const AxisPiece& piece : axes) {
-      bool taken = std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
-      if (taken || !op.can_cut[std::size_t(factor)] || !fits(op, factor, shardlab::part_count(own) * piece.size)) break;
+      if (overlaps_any(piece, used) || !op.can_cut[std::size_t(factor)] || !fits(op, factor, shardlab::part_count(own) * piece.size)) break;
       own.push_back(piece);
     }
     used.insert(used.end(), own.begin(), own.end());

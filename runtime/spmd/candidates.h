@@ -29,6 +29,9 @@ std::vector<bool> cuttable_factors(const OpDef& op, const FactorRule& rule);
 // Factors of one operand beside others along which single places are read or written: a device walks the others (gather, scatter).
 std::vector<bool> looked_up_factors(const OpDef& op, const FactorRule& rule);
 
+// Whether a piece of the mesh is, in part or whole, among some.
+bool overlaps_any(const AxisPiece& piece, const Axes& others);
+
 // The work of a device where the op is computed as its tensors lie: cut as the results are, and where they are not, as all operands agree
 // upon. In `forms` operands come first.
 std::int64_t propagated_work(const OpShape& op, const std::vector<Spec>& forms);

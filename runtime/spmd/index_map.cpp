@@ -82,9 +82,7 @@ class WayLister {
         const auto same = std::find(rule_.operands[i].begin(), rule_.operands[i].end(), rule_.results[0][d]);
         if (same == rule_.operands[i].end() || rule_.results[0][d].empty() || !result[d].empty()) continue;
         const Axes& axes = operand[std::size_t(same - rule_.operands[i].begin())];
-        const bool is_free = std::none_of(axes.begin(), axes.end(), [&](const AxisPiece& piece) {
-          return std::any_of(used.begin(), used.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
-        });
+        const bool is_free = std::none_of(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return overlaps_any(piece, used); });
         if (!is_free || part_count(axes) > type_.shape[d]) continue;
         result[d] = axes;
         used.insert(used.end(), axes.begin(), axes.end());

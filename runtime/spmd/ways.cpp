@@ -120,9 +120,7 @@ std::int64_t product_work(const Problem& problem, const Node& node, const OpShap
 }
 
 bool any_overlaps(const Axes& some, const Axes& others) {
-  return std::any_of(some.begin(), some.end(), [&](const AxisPiece& piece) {
-    return std::any_of(others.begin(), others.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
-  });
+  return std::any_of(some.begin(), some.end(), [&](const AxisPiece& piece) { return overlaps_any(piece, others); });
 }
 
 // Leaves of the operands' cuts (they come first in `forms`) those alone that no result could have.
@@ -158,9 +156,7 @@ bool clear_places_of_indices(const Problem& problem, const Node& node, const OpS
   if (!is_shared) return false;
   bool has_cleared = false;
   auto cuts_indices = [&](const AxisPiece& piece) {
-    return std::any_of(forms[1].begin(), forms[1].end(), [&](const Axes& axes) {
-      return std::any_of(axes.begin(), axes.end(), [&](const AxisPiece& other) { return overlaps(piece, other); });
-    });
+    return std::any_of(forms[1].begin(), forms[1].end(), [&](const Axes& axes) { return overlaps_any(piece, axes); });
   };
   for (std::size_t t : {std::size_t(0), rule.operands.size()})
     for (std::size_t d = 0; d < forms[t].size(); ++d)
@@ -197,7 +193,7 @@ void share_reduced_cuts(const OpShape& op, std::vector<Spec>& forms) {
       if (common.empty())
         common = *axes;
       else if (!axes->empty() && any_overlaps(common, elsewhere)) {
-        common.erase(std::find_if(common.begin(), common.end(), [&](const AxisPiece& piece) { return any_overlaps({piece}, elsewhere); }),
+        common.erase(std::find_if(common.begin(), common.end(), [&](const AxisPiece& piece) { return overlaps_any(piece, elsewhere); }),
                      common.end());
         if (common.empty()) common = *axes;
       }
@@ -215,9 +211,7 @@ std::vector<Spec> cut_along_places(const OpShape& op, std::vector<Spec> forms) {
     for (int factor : op.rule.operands[0][d])
       if (op.looked_up[std::size_t(factor)] && op.rule.factors[std::size_t(factor)].kind == FactorKind::kReduce)
         places.insert(places.end(), forms[0][d].begin(), forms[0][d].end());
-  auto is_of_places = [&](const AxisPiece& piece) {
-    return std::any_of(places.begin(), places.end(), [&](const AxisPiece& place) { return overlaps(piece, place); });
-  };
+  auto is_of_places = [&](const AxisPiece& piece) { return overlaps_any(piece, places); };
   for (std::size_t i = 1; i < forms.size(); ++i)
     for (Axes& axes : forms[i]) axes.erase(std::find_if(axes.begin(), axes.end(), is_of_places), axes.end());
   return forms;
