@@ -11,6 +11,7 @@ import sys
 import calls
 import convolutions
 import draws
+import dtypes
 import expressions
 import functions
 import loops
@@ -25,7 +26,7 @@ import shapes
 import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, expressions, functions, loops, lookups, networks, operands,
+KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, dtypes, expressions, functions, loops, lookups, networks, operands,
                                                            per_device, products, rearrangements, recurrent, shapes, slices)}
 
 

@@ -97,12 +97,17 @@ def ours(shardlab, paths):
     return {each["name"]: each for each in (reports if isinstance(reports, list) else [reports])}
 
 
+# How far apart elements may be, as their share: XLA rounds floats of 16 bits less often.
+APART = {"bfloat16": 0.03, "float16": 4e-3}
+
+
 def differing_value(own, values):
     """Where one of the elements that the report has is not JAX's, as far as floats can tell; programs compute with numbers about 1."""
+    apart = APART.get(own["dtype"], 2e-4)
     scale = max([abs(value) for value in values if math.isfinite(value)], default=0) or 1
     told = enumerate(own["values"]) if "values" in own else own["samples"]
     return next((f"[{i}] = {value}, JAX {values[i]}" for i, value in told
-                 if str(float(value)) != str(values[i]) and not abs(float(value) - values[i]) <= 2e-4 * max(abs(values[i]), 0.1 * scale) + 2e-6), None)
+                 if str(float(value)) != str(values[i]) and not abs(float(value) - values[i]) <= apart * max(abs(values[i]), 0.1 * scale) + 2e-6), None)
 
 
 def differences(own, xla):

@@ -127,6 +127,7 @@ struct Matrix {
   Matrix from(std::int64_t row, std::int64_t column) const {
     return {data + row * row_stride + column * column_stride, row_stride, column_stride};
   }
+  Matrix transposed() const { return {data, column_stride, row_stride}; }
   // Copies a corner of it; to[i * to_stride + j].
   void copy(std::int64_t rows, std::int64_t columns, T* to, std::int64_t to_stride) const {
     if (column_stride == 1) {
@@ -260,6 +261,16 @@ class RealGemm {
   std::int64_t strips_rows_ = 0;  // with what kernels read behind them
 };
 
+// A column is a row as well, of which no panel is padded: the sums are the same.
+template <typename T>
+void multiply_real(GemmSize size, const Matrix<T>& a, const RightSide<T>& b, T* c) {
+  const bool is_column = size.n == 1 && size.m > 1 && b.offsets == nullptr && b.made == nullptr;
+  if (is_column)
+    RealGemm<T>({1, size.m, size.k}, b.matrix.transposed(), {a.transposed()}, c);
+  else
+    RealGemm<T>(size, a, b, c);
+}
+
 // Of whole and complex numbers.
 template <typename T>
 struct PlainGemm {
@@ -291,7 +302,7 @@ void gemm_half(GemmSize size, const H* a, const H* b, H* c) {
   std::vector<float> left(std::size_t(size.m * size.k)), right(std::size_t(size.k * size.n)), result(std::size_t(size.m * size.n));
   widen(a, left.data(), size.m * size.k);
   widen(b, right.data(), size.k * size.n);
-  RealGemm<float>(size, {left.data(), size.k, 1}, {{right.data(), size.n, 1}}, result.data());
+  multiply_real<float>(size, {left.data(), size.k, 1}, {{right.data(), size.n, 1}}, result.data());
   narrow(result.data(), c, size.m * size.n);
 }
 
@@ -312,7 +323,7 @@ Matrix<T> matrix_of(const GemmOperand& operand) {
 template <typename T>
 void multiply(GemmSize size, const Matrix<T>& a, const RightSide<T>& b, T* c) {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
-    RealGemm<T>(size, a, b, c);
+    multiply_real<T>(size, a, b, c);
   } else {
     std::unique_ptr<T[]> left_storage, right_storage;
     const T* left = dense<T>({a}, size.m, size.k, left_storage);

@@ -62,6 +62,7 @@ ValueId nanmean(GraphBuilder& b, ValueId x, Args args, const Attrs& attrs) {
   return b.emit1(kDiv, {total, converted(b, count_of_numbers(b, x, args, attrs), b.type(total).dtype)});
 }
 Values expand_nanmean(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  if (ValueId given = value_of(b, args[0]); !is_inexact(b.type(given).dtype)) return {applied(b, "mean", given, args, attrs)};
   ValueId x = inexact_value(b, args[0]);
   if (attrs.has("dtype")) x = converted(b, x, attrs.dtype("dtype"));
   return {nanmean(b, x, args, without_dtype(attrs))};

@@ -1,8 +1,10 @@
-// Elementary functions of float in portable, branch-free double arithmetic: loops over them vectorise, and every machine gives the same
-// bits, as what is fused is so by name. Errors stay below 0.51 units in the last place, as the last step rounds a double that is right to
-// about 2^-35.
+// Elementary functions of float in portable, branch-free arithmetic: loops over them vectorise, and every machine gives the same bits, as
+// what is fused is so by name. Some compute in double, right to about 2^-35, and round once: below 0.51 units in the last place. Those that
+// would divide (tanh, log, log1p) compute in float, where a vector holds twice as many and division is fast, and carry what rounding leaves
+// of the large terms: below 0.63.
 //
-// Source: argument reductions and kernels of FreeBSD's msun (k_sinf.c, k_cosf.c, e_rem_pio2f.c); series for exp and log.
+// Source: argument reductions and kernels of FreeBSD's msun (k_sinf.c, k_cosf.c, e_rem_pio2f.c); series for exp and log; sums with their
+// remainders of T. J. Dekker, A floating-point technique for extending the available precision (1971).
 #pragma once
 
 #include <bit>
@@ -19,11 +21,12 @@ inline constexpr double kRound = 0x1.8p52;  // adding it rounds to an integer, w
 
 // a * b + c, rounded once.
 SHARDLAB_INLINE double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
+SHARDLAB_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 // Coefficients from the highest power on.
-template <std::size_t kTerms>
-SHARDLAB_INLINE double polynomial(const double (&coefficients)[kTerms], double x) {
-  double p = coefficients[0];
+template <typename T, std::size_t kTerms>
+SHARDLAB_INLINE T polynomial(const T (&coefficients)[kTerms], T x) {
+  T p = coefficients[0];
 #pragma GCC unroll 32
   for (std::size_t i = 1; i < kTerms; ++i) p = fused(p, x, coefficients[i]);
   return p;
@@ -80,16 +83,89 @@ inline constexpr float kExpMax = 104;  // e^104 rounds to infinity, e^-104 to 0
 SHARDLAB_INLINE float exp(float x) { return or_nan(x, float(exp_within(within(x, kExpMax)))); }
 // Zeros keep their sign.
 SHARDLAB_INLINE float expm1(float x) { return or_nan(x, std::copysign(float(expm1_within(within(x, kExpMax))), x)); }
-SHARDLAB_INLINE float tanh(float x) {
-  double t = expm1_within(2 * within(x, 10));
-  return or_nan(x, std::copysign(float(over(t, t + 2)), x));
-}
+
 // 1 / (1 + e^-x), of a negative x as e^x / (1 + e^x).
 SHARDLAB_INLINE float logistic(float x) {
   const double t = exp_within(-std::fabs(within(x, kExpMax))), inverse = over(1.0, 1.0 + t);
   const float above = float(inverse), below = float(t * inverse);
   return or_nan(x, x < 0 ? below : above);
 }
+
+// --- In float: a value is the sum of `main` and what rounding left, `rest`.
+
+inline constexpr float kFloatRound = 0x1.8p23f;                            // as kRound
+inline constexpr float kLog2 = 0x1.62e4p-1f, kLog2Rest = 0x1.7f7d1cp-20f;  // log(2); an exponent times the first one is exact
+
+// 2^n, for n from -126 to 127.
+SHARDLAB_INLINE float power_of_two(std::int32_t n) { return std::bit_cast<float>((n + 127) << 23); }
+
+// e^x is (main + rest) * 2^n, right to 2^-28. For |x| of at most 200.
+struct FloatExpParts {
+  float main, rest;
+  std::int32_t n;
+};
+SHARDLAB_INLINE FloatExpParts float_exp_parts(float x) {
+  constexpr float kSeries[] = {0x1.a19ff8p-13f, 0x1.6d51fcp-10f, 0x1.111092p-7f, 0x1.5554e4p-5f, 0x1.555556p-3f, 0.5f};
+  const float shifted = fused(x, 0x1.715476p0f, kFloatRound), n = shifted - kFloatRound;
+  const float reduced = fused(-n, kLog2, x);  // exact
+  const float r = fused(-n, kLog2Rest, reduced), r_rest = fused(-n, kLog2Rest, reduced - r);
+  const float one_and_r = 1 + r, series = (r - (one_and_r - 1)) + fused(r * r, polynomial(kSeries, r), r_rest);
+  const float main = one_and_r + series;
+  return {main, (one_and_r - main) + series, std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kFloatRound)};
+}
+
+// Up to 0.4 an odd series, then 1 - 2 / (e^2x + 1).
+SHARDLAB_INLINE float tanh(float x) {
+  constexpr float kSeries[] = {-0x1.de2e0ap-8f, 0x1.61ce32p-6f, -0x1.b9ecep-5f, 0x1.1110a6p-3f, -0x1.555554p-2f};
+  const float size = std::fabs(within(x, 10)), square = size * size;
+  const float near = fused(size, square * polynomial(kSeries, square), size);
+  const FloatExpParts parts = float_exp_parts(2 * size);
+  const float scale = power_of_two(parts.n), power = parts.main * scale;
+  const float divisor = power + 1, divisor_rest = fused(parts.rest, scale, (power - divisor) + 1);
+  const float quotient = 2 / divisor;
+  const float quotient_rest = fused(-quotient, divisor_rest, fused(-quotient, divisor, 2)) * (quotient * 0.5f);
+  const float main = 1 - quotient, far = main + (((1 - main) - quotient) - quotient_rest);
+  return or_nan(x, std::copysign(size < 0.4f ? near : far, x));
+}
+
+// exponent * log(2) + log(1 + f + f_rest), for |f| of at most 1/3, right to 2^-30 of f.
+SHARDLAB_INLINE float float_log_of(float exponent, float f, float f_rest) {
+  constexpr float kSeries[] = {0x1.fa2e48p-4f,  -0x1.071be2p-3f, 0x1.b4b0cp-4f,   -0x1.f384d6p-4f, 0x1.25207cp-3f,
+                               -0x1.55993ap-3f, 0x1.9995f6p-3f,  -0x1.ffff0ep-3f, 0x1.555558p-2f};
+  const float half = -0.5f * f, square = fused(half, f, f), square_rest = fused(half, f, f - square);  // f - f^2 / 2
+  const float series = fused(f * f * f, polynomial(kSeries, f), square_rest + f_rest);
+  const float whole = exponent * kLog2, main = whole + square, main_rest = (whole - main) + square;
+  return main + fused(exponent, kLog2Rest, main_rest + series);
+}
+// How often 2 goes into a positive float, down to 2/3.
+SHARDLAB_INLINE std::int32_t exponent_from_two_thirds(float x) { return std::int32_t(std::bit_cast<std::uint32_t>(x) - 0x3f2aaaabU) >> 23; }
+
+// What log gives for x, given what it is where x is positive and finite.
+SHARDLAB_INLINE float log_or_special(float x, float zero, float result) {
+  result = x < std::numeric_limits<float>::infinity() ? result : x;
+  result = x < zero ? std::numeric_limits<float>::quiet_NaN() : result;
+  result = x == zero ? -std::numeric_limits<float>::infinity() : result;
+  return or_nan(x, result);
+}
+// -infinity at 0, NaN below.
+SHARDLAB_INLINE float log(float x) {
+  const bool is_tiny = x < std::numeric_limits<float>::min();
+  const float normal = is_tiny ? x * 0x1p23f : x;
+  const std::int32_t exponent = exponent_from_two_thirds(normal);
+  const float m = std::bit_cast<float>(std::bit_cast<std::uint32_t>(normal) - (std::uint32_t(exponent) << 23));
+  return log_or_special(x, 0, float_log_of(float(exponent - (is_tiny ? 23 : 0)), m - 1, 0));
+}
+// -infinity at -1, NaN below.
+SHARDLAB_INLINE float log1p(float x) {
+  const std::int32_t exponent = exponent_from_two_thirds(1 + x);
+  // (1 + x) / 2^exponent is 1 + f; by a quarter of x, since 2^-128 is no normal number.
+  const float scale = power_of_two(2 - exponent), quarter = 0.25f * x, less = fused(scale, 0.25f, -1.0f);
+  const float f = fused(quarter, scale, less), f_rest = fused(quarter, scale, less - f);
+  const float result = float_log_of(float(exponent), f, fused(-f, fused(-f, f_rest, f_rest), f_rest));  // f_rest / (1 + f)
+  return log_or_special(x, -1, std::fabs(x) < 0x1p-30f ? x : result);
+}
+
+// --- In double again.
 
 // exponent * log(2) + log(m), for m between sqrt(1/2) and sqrt(2), right to 2^-39.
 SHARDLAB_INLINE double log_of(double exponent, double m) {
@@ -104,32 +180,6 @@ SHARDLAB_INLINE double log_of_positive(float x) {
   const std::int32_t exponent = (bits - 0x3f3504f3) >> 23;  // from the bits of sqrt(1/2)
   const float m = std::bit_cast<float>(bits - exponent * (1 << 23));
   return log_of(double(exponent - (is_tiny ? 23 : 0)), m);
-}
-// -infinity at 0, NaN below.
-SHARDLAB_INLINE float log(float x) {
-  float result = float(log_of_positive(x));
-  result = x < std::numeric_limits<float>::infinity() ? result : x;
-  result = x < 0 ? std::numeric_limits<float>::quiet_NaN() : result;
-  result = x == 0 ? -std::numeric_limits<float>::infinity() : result;
-  return or_nan(x, result);
-}
-
-// Of a double that is positive and neither huge nor tiny.
-SHARDLAB_INLINE double log_of_double(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x) - 0x3fe6a09e667f3bcdULL + 0x3ff0000000000000ULL;  // from those of sqrt(1/2)
-  const double exponent = std::bit_cast<double>((bits >> 52) | 0x4330000000000000ULL) - (0x1p52 + 1023);
-  const double m = std::bit_cast<double>((bits & 0x000fffffffffffffULL) + 0x3fe6a09e667f3bcdULL);
-  return log_of(exponent, m);
-}
-// -infinity at -1, NaN below.
-SHARDLAB_INLINE float log1p(float x) {
-  const double wide = x;
-  const float series = float(fused(-wide * wide, fused(wide, -1.0 / 3, 0.5), wide));
-  float result = std::fabs(x) < 0x1p-17f ? series : float(log_of_double(1.0 + wide));
-  result = x < std::numeric_limits<float>::infinity() ? result : x;
-  result = x < -1 ? std::numeric_limits<float>::quiet_NaN() : result;
-  result = x == -1 ? -std::numeric_limits<float>::infinity() : result;
-  return or_nan(x, result);
 }
 
 // x^y of x > 0, both finite: e^(y log x).
@@ -157,51 +207,43 @@ SHARDLAB_INLINE float erf(float x) {
   return or_nan(x, size < 1 ? near : far);
 }
 
-// Reduces |x| < kTrigonometricMax to [-pi/4, pi/4]; the quadrant is in the low bits.
+// Reductions of |x| < kTrigonometricMax, by pi / 2 = kQuarter + kQuarterRest.
 inline constexpr float kTrigonometricMax = 0x1p27f;
-struct Reduced {
-  double r;
-  std::uint64_t quadrant;
-};
-SHARDLAB_INLINE Reduced reduce_quadrant(double x) {
-  double shifted = fused(x, 0x1.45f306dc9c883p-1, kRound);
-  double n = shifted - kRound;
-  double r = fused(-n, 1.58932547735281966916e-08, fused(-n, 1.57079631090164184570e+00, x));
-  return {r, std::bit_cast<std::uint64_t>(shifted)};
+inline constexpr double kQuarter = 1.57079631090164184570e+00, kQuarterRest = 1.58932547735281966916e-08;
+
+// The sine of |r| <= pi / 2, negated where the lowest bit is set; right to 2^-35. Zeros keep their sign.
+SHARDLAB_INLINE double sin_of_half_turn(double r, std::uint64_t bits) {
+  constexpr double kSeries[] = {-0x1.9a678264e7bb2p-26, 0x1.717074d27bdcbp-19, -0x1.a017d94a4b916p-13, 0x1.11110c4901942p-7,
+                                -0x1.5555554765beep-3};
+  const double square = r * r, value = r * fused(square, polynomial(kSeries, square), 1.0);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ (bits << 63));
 }
-SHARDLAB_INLINE double sin_kernel(double r) {
-  constexpr double kSeries[] = {-0x1.ae64567f544e4p-26, 0x1.71de3a556c734p-19, -0x1.a01a01a01a01ap-13, 0x1.1111111111111p-7,
-                                -0x1.5555555555555p-3};
-  double z = r * r;
-  return r * fused(z, polynomial(kSeries, z), 1.0);  // zeros keep their sign
+SHARDLAB_INLINE double sin(double x) {
+  const double shifted = fused(x, 0x1.45f306dc9c883p-2, kRound), n = shifted - kRound;  // of half turns
+  return sin_of_half_turn(fused(-n, 2 * kQuarterRest, fused(-n, 2 * kQuarter, x)), std::bit_cast<std::uint64_t>(shifted));
 }
-SHARDLAB_INLINE double cos_kernel(double r) {
-  constexpr double kSeries[] = {0x1.1eed8eff8d898p-29, -0x1.27e4fb7789f5cp-22, 0x1.a01a01a01a01ap-16, -0x1.6c16c16c16c17p-10,
-                                0x1.5555555555555p-5};
-  double z = r * r;
-  return fused(z * z, polynomial(kSeries, z), fused(-0.5, z, 1.0));
+// Of a quarter of a turn and r it is -sin(r).
+SHARDLAB_INLINE double cos(double x) {
+  const double shifted = fused(x, 0x1.45f306dc9c883p-2, -0.5) + kRound, n = (shifted - kRound) + 0.5;
+  return sin_of_half_turn(fused(-n, 2 * kQuarterRest, fused(-n, 2 * kQuarter, x)), ~std::bit_cast<std::uint64_t>(shifted));
 }
-SHARDLAB_INLINE double with_sign_of_bit(double value, std::uint64_t bit_at_63) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ bit_at_63);
-}
+
 SHARDLAB_INLINE double choose(std::uint64_t odd, double if_odd, double if_even) {
   std::uint64_t mask = 0 - odd;
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(if_odd) & mask) | (std::bit_cast<std::uint64_t>(if_even) & ~mask));
 }
-SHARDLAB_INLINE double sin(double x) {
-  Reduced q = reduce_quadrant(x);
-  double value = choose(q.quadrant & 1, cos_kernel(q.r), sin_kernel(q.r));
-  return with_sign_of_bit(value, (q.quadrant & 2) << 62);
-}
-SHARDLAB_INLINE double cos(double x) {
-  Reduced q = reduce_quadrant(x);
-  double value = choose(q.quadrant & 1, sin_kernel(q.r), cos_kernel(q.r));
-  return with_sign_of_bit(value, ((q.quadrant + 1) & 2) << 62);
-}
+// From sine and cosine within [-pi / 4, pi / 4].
 SHARDLAB_INLINE double tan(double x) {
-  Reduced q = reduce_quadrant(x);
-  double s = sin_kernel(q.r), c = cos_kernel(q.r);
-  return over(choose(q.quadrant & 1, -c, s), choose(q.quadrant & 1, s, c));
+  constexpr double kSine[] = {-0x1.ae64567f544e4p-26, 0x1.71de3a556c734p-19, -0x1.a01a01a01a01ap-13, 0x1.1111111111111p-7,
+                              -0x1.5555555555555p-3};
+  constexpr double kCosine[] = {0x1.1eed8eff8d898p-29, -0x1.27e4fb7789f5cp-22, 0x1.a01a01a01a01ap-16, -0x1.6c16c16c16c17p-10,
+                                0x1.5555555555555p-5};
+  const double shifted = fused(x, 0x1.45f306dc9c883p-1, kRound), n = shifted - kRound;
+  const double r = fused(-n, kQuarterRest, fused(-n, kQuarter, x)), z = r * r;
+  const double s = r * fused(z, polynomial(kSine, z), 1.0);  // zeros keep their sign
+  const double c = fused(z * z, polynomial(kCosine, z), fused(-0.5, z, 1.0));
+  const std::uint64_t odd = std::bit_cast<std::uint64_t>(shifted) & 1;
+  return over(choose(odd, -c, s), choose(odd, s, c));
 }
 
 }  // namespace shardlab::ops::vector_math

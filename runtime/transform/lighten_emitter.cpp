@@ -50,20 +50,40 @@ const Node* LightEmitter::producer(ValueId id, const OpDef& op) const {
   return node != nullptr && node->op == &op ? node : nullptr;
 }
 
-// What an elementwise op of real floats makes of numbers, by its own kernel.
+template <typename T>
+concept Floating = Real<T> || Half<T>;
+
+// To double and back: floats of 16 bits convert to float alone.
+template <typename T>
+double wide(T number) {
+  if constexpr (Half<T>)
+    return double(float(number));
+  else
+    return double(number);
+}
+template <Floating T>
+T narrow(double number) {
+  if constexpr (Half<T>)
+    return T(float(number));
+  else
+    return T(number);
+}
+
+// What an elementwise op of floats makes of numbers, by its own kernel.
 std::optional<double> evaluated(const OpDef& op, const std::vector<double>& operands, DType dtype) {
   const std::vector<DType> dtypes(operands.size(), dtype);
   const TileFn tile = op.tile == nullptr ? nullptr : op.tile(dtypes, dtype);
   if (tile == nullptr) return std::nullopt;
   return visit_dtype(dtype, [&]<typename T>(T) -> std::optional<double> {
-    if constexpr (std::is_floating_point_v<T>) {
-      std::vector<T> given(operands.begin(), operands.end());
+    if constexpr (Floating<T>) {
+      std::vector<T> given;
+      for (double number : operands) given.push_back(narrow<T>(number));
       std::vector<const void*> places;
       for (const T& number : given) places.push_back(&number);
       const std::vector<int> strides(given.size(), 1);
       T result{};
       tile(places.data(), strides.data(), &result, 1);
-      return double(result);
+      return wide(result);
     }
     return std::nullopt;
   });
@@ -73,8 +93,8 @@ std::optional<double> evaluated(const OpDef& op, const std::vector<double>& oper
 std::optional<double> converted_exactly(std::optional<double> number, DType dtype) {
   if (!number || !(std::abs(*number) < 0x1p53)) return std::nullopt;
   return visit_dtype(dtype, [&]<typename T>(T) -> std::optional<double> {
-    if constexpr (std::is_floating_point_v<T>)
-      if (double(T(*number)) == *number) return number;
+    if constexpr (Floating<T>)
+      if (wide(narrow<T>(*number)) == *number) return number;
     return std::nullopt;
   });
 }
@@ -100,10 +120,10 @@ std::optional<double> LightEmitter::filling(ValueId id) const {
   if (literal == nullptr) return computed_filling(id);
   if (literal->type.elements() == 0) return std::nullopt;
   return visit_dtype(literal->type.dtype, [&]<typename T>(T) -> std::optional<double> {
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    if constexpr (Floating<T> || Whole<T>) {
       const T* elements = literal->data->as<T>();
       if (std::all_of(elements, elements + literal->type.elements(), [&](T element) { return element == elements[0]; }))
-        return double(elements[0]);
+        return wide(elements[0]);
     }
     return std::nullopt;
   });

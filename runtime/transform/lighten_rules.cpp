@@ -47,8 +47,9 @@ bool is_neutral(const LightEmitter& e, const OpDef* op, ValueId number, bool is_
   });
 }
 
-// Of real floats, NaN aside: integers overflow.
+// NaN aside; of signed integers nothing is known, since they overflow.
 bool is_never_negative(const LightEmitter& e, ValueId id) {
+  if (is_unsigned_integer(e.type(id).dtype)) return true;
   const Node* node = e.producer(e.named_by(id));
   if (node == nullptr || !is_floating(e.type(id).dtype)) return false;
   return is_any_of(node->op, {&ops::kAbs, &ops::kExp, &ops::kSqrt, &ops::kRelu}) ||
@@ -64,8 +65,10 @@ bool has_taken(const LightEmitter& e, const OpDef* op, ValueId x, ValueId y) {
   return is_alike && std::any_of(node->operands.begin(), node->operands.end(), [&](ValueId id) { return e.are_equal(id, y); });
 }
 
-// Whether x is held on that side of the number already: maximum(clamp(0, y, 1), 0), maximum(relu(y), 0), minimum(minimum(y, 1), 2).
+// Whether x is held on that side of the number already: maximum(clamp(0, y, 1), 0), maximum(relu(y), 0), minimum(minimum(y, 1), 2), and the
+// maximum of what has no sign and 0.
 bool is_held_by(const LightEmitter& e, const OpDef* op, ValueId x, ValueId number) {
+  if (op == &ops::kMaximum && is_unsigned_integer(e.type(x).dtype) && e.is_filled_with(number, 0)) return true;
   const Node* node = is_any_of(op, {&ops::kMaximum, &ops::kMinimum}) ? e.producer(e.named_by(x)) : nullptr;
   const std::optional<double> bound = node != nullptr ? e.filling(number) : std::nullopt;
   if (!bound) return false;
@@ -96,8 +99,7 @@ std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site, V
 std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
   const ValueId x = site.operands.empty() ? kZero : site.operands[0];
-  if (op == &ops::kAbs && is_never_negative(e, x)) return x;
-  if (op == &ops::kRelu && e.producer(e.named_by(x)) != nullptr && e.producer(e.named_by(x))->op == &ops::kRelu) return x;
+  if (is_any_of(op, {&ops::kAbs, &ops::kRelu}) && is_never_negative(e, x)) return x;
   if (is_any_of(op, {&ops::kNeg, &ops::kConj, &ops::kNot}))
     if (const Node* once = e.producer(x, *op)) return once->operands[0];
   if (const Node* exp = op == &ops::kLog && is_floating(e.type(x).dtype) ? e.producer(x, ops::kExp) : nullptr) return exp->operands[0];
