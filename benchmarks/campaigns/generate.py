@@ -18,6 +18,7 @@ import loops
 import lookups
 import networks
 import operands
+import options
 import per_device
 import products
 import rearrangements
@@ -26,7 +27,7 @@ import shapes
 import slices
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, dtypes, expressions, functions, loops, lookups, networks, operands,
+KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, dtypes, expressions, functions, loops, lookups, networks, operands, options,
                                                            per_device, products, rearrangements, recurrent, shapes, slices)}
 
 

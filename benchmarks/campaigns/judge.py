@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs scenarios with shardlab and with JAX, and names those in which values or shardings differ, or shardlab moves more.
+"""Runs scenarios with shardlab and with JAX, and names those in which values, dtypes or shardings differ, or shardlab moves more.
 
     judge.py SHARDLAB [--python PYTHON_WITH_JAX] SCENARIOS…        (as generate.py prints them)
 
@@ -65,7 +65,8 @@ def jax_side(path):
                 array = run.names[name]
                 shards = {run.devices.index(device): [list(part.indices(size)[:2]) for part, size in zip(index, array.shape)]
                           for device, index in array.sharding.devices_indices_map(array.shape).items()}
-                arrays[name] = {"shards": sorted(shards.items()), "values": elements(array), "values_alone": elements(alone.names[name])}
+                arrays[name] = {"dtype": array.dtype.name, "shards": sorted(shards.items()), "values": elements(array),
+                                "values_alone": elements(alone.names[name])}
             found = {"arrays": arrays, "wire_bytes": run.wire_bytes}
         except Exception as error:  # JAX's own, of a program that it refuses
             found = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
@@ -119,7 +120,9 @@ def differences(own, xla):
         mine = own["arrays"][name]
         if sorted(map(list, mine["shards"])) != [list(shard) for shard in array["shards"]]:
             found.append(("shardings", f"{name} lies by {mine.get('spec')}"))
-        if difference := differing_value(mine, array["values"]):
+        if mine["dtype"] != array["dtype"]:
+            found.append(("dtypes", f"{name} is {mine['dtype']}, JAX's {array['dtype']}"))
+        elif difference := differing_value(mine, array["values"]):
             alone = differing_value(mine, array["values_alone"])
             found.append(("values", name + alone + " on one device") if alone else
                          ("XLA's values", name + difference + "; on one device JAX has shardlab's"))

@@ -62,7 +62,7 @@ DType real_dtype(DType dtype) {
 }
 
 DType complex_dtype(DType dtype) {
-  if (dtype == DType::kFloat32) return DType::kComplex64;
+  if (dtype == DType::kFloat32 || is_half(dtype)) return DType::kComplex64;
   return dtype == DType::kFloat64 ? DType::kComplex128 : dtype;
 }
 

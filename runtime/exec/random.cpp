@@ -168,6 +168,9 @@ Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::
               const OutOptions& options) {
   return drawn("random.randint", key, draw_attrs(shape, dtype).set("minval", minval).set("maxval", maxval), options.out_sharding);
 }
+Array randint(const Operand& key, const Shape& shape, const Operand& minval, const Operand& maxval, std::optional<DType> dtype) {
+  return one("random.randint", {key, minval, maxval}, draw_attrs(shape, dtype));
+}
 
 Array bernoulli(const Operand& key, const Operand& p, const Shape& shape) {
   Attrs attrs;

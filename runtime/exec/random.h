@@ -77,9 +77,10 @@ Array multivariate_normal(const Operand& key, const Operand& mean, const Operand
 // Matrices of n rows, with orthonormal columns, or rows where those are fewer.
 Array orthogonal(const Operand& key, std::int64_t n, const Shape& shape = {}, std::optional<DType> dtype = {},
                  std::optional<std::int64_t> m = {});
-// Whole numbers in [minval, maxval).
+// Whole numbers in [minval, maxval), which are numbers, or arrays that broadcast to the shape.
 Array randint(const Operand& key, const Shape& shape, std::int64_t minval, std::int64_t maxval, std::optional<DType> dtype = {},
               const OutOptions& options = {});
+Array randint(const Operand& key, const Shape& shape, const Operand& minval, const Operand& maxval, std::optional<DType> dtype = {});
 // True with probability p, which is a number or an array that broadcasts to the shape.
 Array bernoulli(const Operand& key, const Operand& p = 0.5, const Shape& shape = {});
 // The numbers 0 to n - 1 in random order.

@@ -46,8 +46,8 @@ Values expand_selu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   return {times(b, tail, 1.0507009873554804934193349852946)};
 }
 Values expand_leaky_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  ValueId x = inexact_value(b, args[0]);
-  return {choose(b, binary(b, kGreaterEqual, x, 0.0), x, times(b, x, number_or(attrs, "negative_slope", 0.01)))};
+  const Term x = term(b, args[0]), below = number_or(attrs, "negative_slope", 0.01) * x;
+  return {where(x >= 0, converted(x, below.dtype()), below).id()};
 }
 // Of slope 0 at both ends, unlike the extrema that it is made of.
 ValueId relu6(GraphBuilder& b, ValueId x) {
@@ -77,7 +77,7 @@ Values expand_soft_sign(GraphBuilder& b, const OpDef&, Args args, const Attrs&) 
   return {b.emit1(kDiv, {x, binary(b, kAdd, unary(b, kAbs, x), 1.0)})};
 }
 Values expand_log_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  return {unary(b, kNeg, applied(b, "softplus", unary(b, kNeg, inexact_value(b, args[0]))))};
+  return {unary(b, kNeg, applied(b, "softplus", unary(b, kNeg, value_of(b, args[0]))))};
 }
 Values expand_mish(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   ValueId x = inexact_value(b, args[0]);

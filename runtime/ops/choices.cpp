@@ -71,7 +71,7 @@ Values expand_choose(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
 }
 Values expand_select_n(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const Term which = term(b, args[0]);
-  if (which.dtype() != DType::kBool && which.dtype() != DType::kInt32)
+  if (which.dtype() != DType::kBool && !is_integer(which.dtype()))
     throw_user_error("{}: select `which` must be boolean or int32 type, got {}.", op.name, name_of(which.dtype()));
   if (which.dtype() == DType::kBool && args.size() > 3)
     throw_user_error("{}: select with boolean `which` cannot have {} cases.", op.name, args.size() - 1);

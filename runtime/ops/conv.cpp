@@ -71,7 +71,6 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   if (types[0].dtype != types[1].dtype)
     throw_user_error("{} requires arguments to have the same dtypes, got {} and {}; convert one of them", op.name, name_of(types[0].dtype),
                      name_of(types[1].dtype));
-  if (types[0].dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert it", op.name);
   ConvDims dims(attrs);
   check_numbers(op, dims, lhs.size());
   check_groups(dims, types[0], types[1]);
@@ -284,6 +283,7 @@ std::vector<Sample> samples() {
           sample(DType::kFloat32, {2, 2, 4}, {2, 2, 3}, {.pads = {2, 2}, .lhs_dilation = {2}}),
           sample(DType::kComplex64, {2, 5, 2}, {2, 2, 2}, {.lhs = {0, 2, 1}, .rhs = {2, 1, 0}, .out = {0, 2, 1}}),
           sample(DType::kFloat32, {2, 4}, {6, 4}, {}),
+          sample(DType::kBool, {2, 4, 6}, {2, 4, 2}, {.pads = {1, 0}}),
           sample(DType::kFloat32, {2, 2, 2}, {2, 2, 5}, {}),
           sample(DType::kFloat32, {2, 2, 6}, {2, 2, 3}, {.strides = {2}, .pads = {-1, 2}}),
           sample(DType::kFloat32, {4, 3, 5}, {4, 3, 2}, {.strides = {2}, .pads = {1, 0}, .batch_groups = 2}),

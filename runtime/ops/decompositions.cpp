@@ -89,6 +89,8 @@ Term phase_change(const Term& v, const Term& change) {
 }
 
 Term triangular_solution(const Term& a, const Term& b, const TriangularSolve& how) {
+  if (is_half(b.dtype()))
+    return converted(triangular_solution(converted(a, DType::kFloat32), converted(b, DType::kFloat32), how), b.dtype());
   return {a.builder(), a.builder().emit1(kTriangularSolve, {a.id(), b.id()},
                                          Attrs{{"left_side", how.left_side},
                                                {"lower", how.lower},

@@ -90,7 +90,8 @@ Values expand_sem(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   const int axis = is_flat ? 0 : normalized_axis(op.name, attrs.integer("axis", 0), x.rank());
   Attrs how{{"ddof", attrs.integer("ddof", 1)}, {"keepdims", attrs.flag("keepdims")}};
   if (!is_flat) how.set("axis", std::int64_t(axis));
-  return {(call("std", x, how) / std::sqrt(double(is_flat ? x.elements() : x.size(axis)))).id()};
+  const Term deviation = converted(call("std", x, how), x.dtype());
+  return {(deviation / std::sqrt(double(is_flat ? x.elements() : x.size(axis)))).id()};
 }
 
 // Places in ascending order, from 1 on, over all elements; those of equal elements by their method.

@@ -69,23 +69,24 @@ Values expand_nanmean(GraphBuilder& b, const OpDef&, Args args, const Attrs& att
 }
 
 // The mean squared distance from nanmean over the numbers; NaN where no more than ddof are left.
-ValueId nanvar(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+ValueId nanvar(GraphBuilder& b, Args args, const Attrs& attrs) {
   ValueId x = inexact_value(b, args[0]);
-  if (is_complex(b.type(x).dtype)) throw_user_error("{} does not accept dtype {}; treat the parts", op.name, name_of(b.type(x).dtype));
+  const DType result = real_dtype(b.type(x).dtype);
+  if (is_half(result)) x = converted(b, x, DType::kFloat32);
   Attrs own = without_dtype(attrs), kept = own;
   kept.set("keepdims", true);
   Shape shape = b.shape(x);
   ValueId mean = broadcast_to(b, nanmean(b, x, args, kept), shape);
   ValueId centered = b.emit1(kSelect, {is_nan(b, x), filled(b, b.type(x), 0.0), b.emit1(kSub, {x, mean})});
-  ValueId total = applied(b, "sum", b.emit1(kMul, {centered, centered}), args, own);
+  const bool has_parts = is_complex(b.type(x).dtype);
+  ValueId square = b.emit1(kMul, {centered, has_parts ? b.emit1(kConj, {centered}) : centered});
+  ValueId total = applied(b, "sum", has_parts ? b.emit1(kReal, {square}) : square, args, own);
   ValueId divisor = binary(b, kSub, count_of_numbers(b, x, args, own), double(attrs.integer("ddof", 0)));
   ValueId is_empty = binary(b, kLessEqual, divisor, 0.0);
-  return b.emit1(kSelect, {is_empty, filled(b, b.type(total), kNan), b.emit1(kDiv, {total, divisor})});
+  return converted(b, b.emit1(kSelect, {is_empty, filled(b, b.type(total), kNan), b.emit1(kDiv, {total, divisor})}), result);
 }
-Values expand_nanvar(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) { return {nanvar(b, op, args, attrs)}; }
-Values expand_nanstd(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return {unary(b, kSqrt, nanvar(b, op, args, attrs))};
-}
+Values expand_nanvar(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) { return {nanvar(b, args, attrs)}; }
+Values expand_nanstd(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) { return {unary(b, kSqrt, nanvar(b, args, attrs))}; }
 
 Values expand_ptp(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);

@@ -64,7 +64,7 @@ Values expand_log_softmax(GraphBuilder& b, const OpDef& op, Args args, const Att
 // log(|sum(exp(x - m))|) + m with m the maximum, or 0 where that is not finite.
 Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = inexact_value(b, args[0]);
-  if (is_complex(b.type(x).dtype)) throw_user_error("logsumexp does not accept dtype {}; convert the operand", name_of(b.type(x).dtype));
+  const bool has_parts = is_complex(b.type(x).dtype);  // the largest real part is taken away, and the sum's sign stays
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
   bool keepdims = attrs.flag("keepdims");
   Shape kept = kept_shape(b.shape(x), axes);
@@ -75,13 +75,15 @@ Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     weights = broadcast_to(b, factors, b.shape(x));
     x = b.emit1(kSelect, {binary(b, kNotEqual, *weights, 0.0), x, filled(b, b.type(x), -kInfinity)});
   }
-  ValueId maximum = binary(b, kMaximum, reduced(b, kReduceMax, masked(b, x, mask, -kInfinity), axes, false), -kInfinity);
+  ValueId size = has_parts ? b.emit1(kReal, {x}) : x;
+  ValueId maximum = binary(b, kMaximum, reduced(b, kReduceMax, masked(b, size, mask, -kInfinity), axes, false), -kInfinity);
   if (keepdims) maximum = reshaped(b, maximum, kept);
   ValueId finite = b.emit1(kSelect, {unary(b, kIsFinite, maximum), maximum, filled(b, b.type(maximum), 0.0)});
-  finite = unary(b, kStopGradient, finite);
+  finite = converted(b, unary(b, kStopGradient, finite), b.type(x).dtype);
   ValueId exponentials = unary(b, kExp, binary(b, kSub, x, reshaped(b, finite, kept)));
   if (weights) exponentials = b.emit1(kMul, {exponentials, *weights});
   ValueId total = reduced(b, kReduceSum, masked(b, exponentials, mask, 0), axes, keepdims);
+  if (has_parts) return {b.emit1(kAdd, {unary(b, kLog, total), finite})};
   if (weights)
     return {b.emit1(kSelect, {binary(b, kLess, total, 0.0), filled(b, b.type(total), std::numeric_limits<double>::quiet_NaN()),
                               b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})})};

@@ -43,7 +43,7 @@ Term vector_norm(const OpDef& op, const Term& x, std::optional<double> order, co
   auto over = [&](const char* how, const Term& t) { return call(how, t, Attrs{{"axis", axes}, {"keepdims", keepdims}}); };
   if (*order == kInfinity) return over("max", call("abs", x));
   if (*order == -kInfinity) return over("min", call("abs", x));
-  if (*order == 0) return over("sum", converted(x != 0.0, real_dtype(x.dtype())));
+  if (*order == 0) return over("sum", converted(x != 0, real_dtype(as_inexact(x).dtype())));
   if (*order == 1) return over("sum", call("abs", x));
   if (!std::isfinite(*order)) throw_user_error("{}: Invalid order {} for a vector norm", op.name, *order);
   Term powers = call(x.builder(), "power", {call("abs", x), *order});
@@ -73,9 +73,10 @@ Term matrix_norm(const OpDef& op, const Term& x, std::optional<double> order, st
 }
 
 Values expand_norm(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Term x = as_inexact(term(b, args[0]));
+  const bool is_matrix = op.name == "linalg.matrix_norm", is_vector = op.name == "linalg.vector_norm";
+  const Term x = is_vector ? term(b, args[0]) : as_inexact(term(b, args[0]));  // whole numbers have whole sums in JAX
   std::optional<double> order = order_of(op, attrs);
-  bool keepdims = attrs.flag("keepdims"), is_matrix = op.name == "linalg.matrix_norm", is_vector = op.name == "linalg.vector_norm";
+  bool keepdims = attrs.flag("keepdims");
   std::vector<std::int64_t> axes;
   if (auto given = axes_of(op.name, attrs, "axis", x.rank())) {
     axes.assign(given->begin(), given->end());
@@ -93,7 +94,7 @@ Values expand_norm(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
 }
 
 Values expand_matrix_power(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Term x = as_inexact(term(b, args[0]));
+  Term x = term(b, args[0]);
   std::int64_t n = static_integer(op, args, 1, attrs, "n");
   if (x.rank() < 2 || x.size(-1) != x.size(-2))
     throw_user_error("{}: Last 2 dimensions of the array must be square, got {}", op.name, x.text());

@@ -140,7 +140,13 @@ double largest(DType dtype) {
 Values expand_nan_to_num(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   DType dtype = b.type(x).dtype;
-  if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; treat the parts", op.name, name_of(dtype));
+  if (is_complex(dtype)) {
+    auto part = [&](const char* name) {
+      return Term(b, expand_nan_to_num(b, op, std::vector<Arg>{call(name, Term(b, x)).id()}, attrs)[0]);
+    };
+    const Term real = part("real");
+    return {call(b, "complex", {real, part("imag")}).id()};
+  }
   if (!is_floating(dtype)) return {x};
   auto given = [&](std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; };
   ValueId result = choose(b, is_nan(b, x), given("nan", 0), x);

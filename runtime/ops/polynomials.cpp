@@ -171,7 +171,7 @@ Values expand_vander(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
   if (n < 0) throw_user_error("{}: N must be nonnegative, got {}", op.name, n);
   check_shape(op.name, {x.elements(), n});
   Term powers = numbers(b, x.dtype(), n);
-  if (!attrs.flag("increasing")) powers = double(n - 1) * filled_like(powers, 1) - powers;
+  if (!attrs.flag("increasing")) powers = call(b, "sub", {n - 1, powers});
   return {call(b, "power", {expanded(x, 1), expanded(powers, 0)}).id()};
 }
 

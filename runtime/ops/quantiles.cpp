@@ -24,7 +24,11 @@ Between between_of(const OpDef& op, const Attrs& attrs) {
   throw_user_error("{}: method can only be 'linear', 'lower', 'higher', 'midpoint', or 'nearest'; got '{}'", op.name, method);
 }
 
-// A number as a dtype holds it: places are computed in the operand's precision.
+// Places and shares are computed in the operand's precision, of 16-bit floats in float32.
+DType wide(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
+Term wide(const Term& x) { return converted(x, wide(x.dtype())); }
+
+// A number as a dtype holds it.
 double rounded(DType dtype, double value) {
   return visit_dtype(dtype, [&]<typename T>(T) { return element_from<double>(element_from<T>(value)); });
 }
@@ -74,7 +78,7 @@ Term combined(const OpDef& op, Between between, const Term& low, const Term& hig
               const std::function<Term()>& is_low) {
   switch (between) {
     case Between::kLinear:
-      return low * lower + high * upper;
+      return converted(wide(low) * lower + wide(high) * upper, low.dtype());
     case Between::kLower:
       return low;
     case Between::kHigher:
@@ -89,7 +93,7 @@ Term combined(const OpDef& op, Between between, const Term& low, const Term& hig
 
 // A place known when the program is built: two slices.
 Term at_known(const OpDef& op, const Rows& rows, double q, Between between) {
-  DType dtype = rows.sorted.dtype();
+  DType dtype = wide(rows.sorted.dtype());
   int last = rows.sorted.rank() - 1;
   double place = rounded(dtype, rounded(dtype, q) * rounded(dtype, rounded(dtype, double(rows.size)) - 1));
   double upper = rounded(dtype, place - std::floor(place)), lower = rounded(dtype, 1 - upper);
@@ -148,7 +152,7 @@ Term without_nan(const OpDef& op, const Rows& rows, const Term& q, Between betwe
   GraphBuilder& b = q.builder();
   int last = rows.sorted.rank() - 1;
   Term is_number = rows.sorted == rows.sorted;
-  Term counts = summed(converted(converted(is_number, DType::kInt32), rows.sorted.dtype()), {last});
+  Term counts = summed(converted(converted(is_number, DType::kInt32), wide(rows.sorted.dtype())), {last});
   std::size_t count = rows.before.size();
   Term place = beside(q, count) * (counts - 1.0), low_place = call("floor", place), high_place = call("ceil", place);
   Term upper = place - low_place, lower = 1.0 - upper;
@@ -176,13 +180,13 @@ Values expand_quantile(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
     if (!(q >= 0 && q <= kWhole)) throw_user_error("{}: q must lie between 0 and {}, got {}", op.name, kWhole, q);
     Rows rows = rows_of(op, term(b, args[0]), attrs, kSkipNan ? Nan::kIsLast : Nan::kWins);
     if (!kSkipNan) return kept_dims(at_known(op, rows, q / kWhole, between), rows, {}, attrs);
-    return kept_dims(without_nan(op, rows, Term(b, scalar_constant(b, rows.sorted.dtype(), q / kWhole)), between), rows, {}, attrs);
+    return kept_dims(without_nan(op, rows, Term(b, scalar_constant(b, wide(rows.sorted.dtype()), q / kWhole)), between), rows, {}, attrs);
   }
   Term q = term(b, args[1]);
   if (is_complex(q.dtype())) throw_user_error("{}: q must be real, got {}", op.name, q.text());
   if (q.rank() > 1) throw_user_error("{}: q must be have rank <= 1, got shape {}", op.name, text_of(q.shape()));
   Rows rows = rows_of(op, term(b, args[0]), attrs, kSkipNan ? Nan::kIsLast : Nan::kWins);
-  q = converted(as_inexact(q), rows.sorted.dtype());
+  q = converted(as_inexact(q), wide(rows.sorted.dtype()));
   if (kWhole != 1) q = q / double(kWhole);
   Term result = kSkipNan ? without_nan(op, rows, q, between) : at_computed(op, rows, q, between);
   return kept_dims(result, rows, q.shape(), attrs);

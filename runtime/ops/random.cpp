@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/random.h"
 #include "runtime/ops/random_keys.h"
 #include "runtime/ops/tile.h"
@@ -139,17 +140,51 @@ std::pair<ValueId, ValueId> split_in_two(GraphBuilder& b, ValueId key) {
 
 Values expand_normal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Draw draw = draw_of(b, op, args, attrs);
-  if (is_complex(draw.dtype))
-    throw_user_error("{}: complex normal numbers are made of two calls, one a part; got dtype {}", op.name, name_of(draw.dtype));
+  if (is_complex(draw.dtype)) {  // of variance 1 together
+    const auto [of_real, of_imag] = split_in_two(b, draw.key);
+    auto part = [&](ValueId key) { return Term(b, converted(b, normal(b, {key, draw.shape, real_dtype(draw.dtype)}), draw.dtype)); };
+    const Term real = part(of_real), imag = part(of_imag);
+    return {((real + imag * Item(Scalar{std::complex<double>(0, 1)})) / std::sqrt(2.0)).id()};
+  }
   check_floating(op, draw.dtype);
   return {normal(b, draw)};
+}
+
+// Between limits that are arrays, each element its own.
+Values randint_between(GraphBuilder& b, const OpDef& op, const Draw& draw, Args args, const Attrs& attrs) {
+  const DType made = size_of(draw.dtype) < 4 ? DType::kInt32 : draw.dtype;
+  auto limit = [&](std::size_t i, std::string_view name) {
+    if (args.size() <= i && !attrs.has(name)) throw_user_error("{}: '{}' is missing, an operand or an attribute", op.name, name);
+    const Term given = args.size() > i ? term(b, args[i]) : Term(b, scalar_constant(b, made, Scalar{attrs.integer(name)}));
+    if (is_inexact(given.dtype())) throw_user_error("{}: {} must be whole numbers, got {}; convert them", op.name, name, given.text());
+    check_broadcasts_to(op.name, given.shape(), draw.shape);
+    return broadcast(converted(given, made), draw.shape);
+  };
+  Term low = limit(1, "minval"), high = limit(2, "maxval");
+  if (made != draw.dtype) {
+    const bool is_signed = is_signed_integer(draw.dtype);
+    const std::int64_t values = std::int64_t(1) << (8 * size_of(draw.dtype)), least = is_signed ? -values / 2 : 0;
+    low = call(b, "clip", {low, least, least + values - 1});
+    high = call(b, "clip", {high, least, least + values});
+  }
+  const std::int64_t bits = 8 * size_of(made);
+  const DType word = unsigned_of(int(bits));
+  auto rest = [&](const Term& x, const Term& by) { return Term(b, b.emit1(kRem, {x.id(), by.id()})); };
+  const Term span = where(high <= low, 1, converted(high - low, word));
+  const Term half(b, filled(b, span.type(), Scalar{std::int64_t(1) << (bits / 2)})), root = rest(half, span),
+                                                                                     factor = rest(root * root, span);
+  const auto [first, second] = split_in_two(b, draw.key);
+  const Term upper = rest({b, random_bits(b, first, draw.shape, word)}, span);
+  const Term lower = rest({b, random_bits(b, second, draw.shape, word)}, span);
+  return {converted(low + converted(rest(upper * factor + lower, span), made), draw.dtype).id()};
 }
 
 // Whole numbers in [minval, maxval): two words reduced by the span. Source: jax.random.randint.
 Values expand_randint(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Draw draw = draw_of(b, op, args, attrs, WeakKind::kInteger);
   if (!is_integer(draw.dtype)) throw_user_error("randint only accepts integer dtypes, got {}; take int32 and convert", name_of(draw.dtype));
-  if (!attrs.has("minval") || !attrs.has("maxval")) throw_user_error("{}: attributes 'minval' and 'maxval' are needed", op.name);
+  if (args.size() > 1) return randint_between(b, op, draw, args, attrs);
+  if (!attrs.has("minval") || !attrs.has("maxval")) throw_user_error("{}: 'minval' and 'maxval' are needed", op.name);
   Int128 low = attrs.integer("minval"), high = attrs.integer("maxval");
   DType made = draw.dtype;
   auto limits = [](DType dtype) {
@@ -239,6 +274,7 @@ Values expand_truncated_normal(GraphBuilder& b, const OpDef& op, Args args, cons
   check_floating(op, draw.dtype);
   ValueId lower = limit_of(b, args, 1, attrs, "lower", -std::numeric_limits<double>::infinity(), draw.dtype);
   ValueId upper = limit_of(b, args, 2, attrs, "upper", std::numeric_limits<double>::infinity(), draw.dtype);
+  if (!attrs.has("shape")) draw.shape = broadcast_shapes(op.name, {b.shape(lower), b.shape(upper)});
   for (ValueId limit : {lower, upper}) check_broadcasts_to(op.name, b.shape(limit), draw.shape);
   double root = std::sqrt(2.0);
   auto image = [&](ValueId limit) { return unary(b, kErf, binary(b, kDiv, limit, root)); };
@@ -296,8 +332,8 @@ constexpr AttrDef kUniformAttrs[] = {kShape,
                                      {"maxval", AttrDef::Kind::kNumber, false, "all numbers are below; 1 by default"}};
 constexpr AttrDef kRandintAttrs[] = {kShape,
                                      {"dtype", AttrDef::Kind::kDType, false, "int32 by default"},
-                                     {"minval", AttrDef::Kind::kInteger, true, "the least number"},
-                                     {"maxval", AttrDef::Kind::kInteger, true, "all numbers are below"}};
+                                     {"minval", AttrDef::Kind::kInteger, false, "the least number, where it is no operand"},
+                                     {"maxval", AttrDef::Kind::kInteger, false, "all numbers are below, where it is no operand"}};
 constexpr AttrDef kBernoulliAttrs[] = {kShape, {"p", AttrDef::Kind::kNumber, false, "the probability of true; 0.5 by default"}};
 constexpr AttrDef kTruncatedAttrs[] = {kShape,
                                        kFloat,
@@ -335,7 +371,9 @@ const OpDef kRandomUniform =
     distribution("random.uniform", "Evenly distributed numbers in [minval, maxval): args key.", kUniformAttrs, expand_uniform, 3);
 const OpDef kRandomNormal =
     distribution("random.normal", "Numbers of the standard normal distribution: args key.", kDrawAttrs, expand_normal);
-const OpDef kRandomRandint = distribution("random.randint", "Whole numbers in [minval, maxval): args key.", kRandintAttrs, expand_randint);
+const OpDef kRandomRandint =
+    distribution("random.randint", "Whole numbers in [minval, maxval): args key, and minval and maxval where they are arrays.",
+                 kRandintAttrs, expand_randint, 3);
 const OpDef kRandomBernoulli =
     distribution("random.bernoulli", "True with probability p: args key or key, p.", kBernoulliAttrs, expand_bernoulli, 2);
 const OpDef kRandomExponential =

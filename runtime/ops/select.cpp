@@ -90,6 +90,10 @@ Values expand_clamp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   DType dtype = promoted_dtype(b, args.subspan(1, 1));
   Values values;
   for (const Arg& arg : args) values.push_back(value_of(b, arg, dtype));
+  if (is_complex(dtype)) {
+    auto spread = [&](ValueId limit) { return broadcast_to(b, limit, b.shape(values[1])); };
+    return {b.emit1(kMinimum, {b.emit1(kMaximum, {values[1], spread(values[0])}), spread(values[2])})};
+  }
   return b.emit(op, values, attrs);
 }
 

@@ -90,7 +90,7 @@ Term along(const Term& vector, int axis, int rank) {
 // Quarters of turns: e^(-i pi k / 2n).
 Term quarter_turns(GraphBuilder& b, DType real, std::int64_t n) {
   const DType wide = complex_dtype(real);
-  const Term angle = numbers(b, real, n) * (-M_PI / (2 * double(n)));
+  const Term angle = numbers(b, real_dtype(wide), n) * (-M_PI / (2 * double(n)));
   return call("exp", converted(angle, wide) * Term(b, scalar_constant(b, wide, Scalar{std::complex<double>(0, 1)})));
 }
 // By the lengths of the transform's rows.
@@ -124,8 +124,6 @@ CosineForm cosine_form(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   if (attrs.integer("type", 2) != 2) throw_user_error("{}: Only DCT type 2 is implemented.", op.name);
   const std::string norm = attrs.has("norm") ? attrs.string("norm") : "backward";
   if (norm != "backward" && norm != "ortho") throw_user_error("{}: norm='{}' is not implemented", op.name, norm);
-  if (is_complex(x.dtype()))
-    throw_user_error("{}: complex signals are transformed in two parts, real and imaginary; got {}", op.name, x.text());
   std::vector<int> axes;
   const std::string_view name = attrs.has("axes") ? "axes" : "axis";
   if (attrs.has(name))
@@ -156,7 +154,15 @@ Term cosines(const Term& x, int first, int second) {
   const Term turns = turns_along(x, second);
   return 2.0 * call("real", turns_along(x, first) * (turns * spectrum + call("conj", turns) * from_end));
 }
+// Of complex signals each part is transformed alone.
+template <Values (*kExpand)(GraphBuilder&, const OpDef&, Args, const Attrs&)>
+Values of_parts(GraphBuilder& b, const OpDef& op, const Term& x, const Attrs& attrs) {
+  auto part = [&](const char* name) { return Term(b, kExpand(b, op, std::vector<Arg>{call(name, x).id()}, attrs)[0]); };
+  const Term real = part("real");
+  return {call(b, "complex", {real, part("imag")}).id()};
+}
 Values expand_dct(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  if (const Term x = term(b, args[0]); is_complex(x.dtype())) return of_parts<expand_dct>(b, op, x, attrs);
   CosineForm form = cosine_form(b, op, args, attrs);
   for (std::size_t i = 0; i < form.axes.size(); i += 2) {
     const bool is_last = i + 1 == form.axes.size();
@@ -168,6 +174,7 @@ Values expand_dct(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   return {form.x.id()};
 }
 Values expand_idct(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  if (const Term x = term(b, args[0]); is_complex(x.dtype())) return of_parts<expand_idct>(b, op, x, attrs);
   CosineForm form = cosine_form(b, op, args, attrs);
   for (int axis : form.axes) {
     Term x = orthonormal(form.is_orthonormal ? form.x : orthonormal(form.x, axis), axis);

@@ -135,7 +135,8 @@ Values expand_zeta(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const std::vector<Term> given = reals(b, op, args);
   const Term &s = given[0], &a = given[1];
   const Term is_whole = a == call("floor", a), is_power = s == call("floor", s);
-  const Term is_pole = (s == 1.0) | ((s > 1.0) & (a <= 0.0) & is_whole);
+  const Term is_even = call(b, "remainder", {s, 2.0}) == 0.0;
+  const Term is_pole = (s == 1.0) | ((a <= 0.0) & is_whole & is_even);  // between odd powers' poles the sign changes
   const Term is_defined = (s > 1.0) & ((a > 0.0) | (is_power & !is_whole));
   const Term value = zeta(where(is_defined, s, 2.0), where(is_defined, a, 1.0));
   return {where(is_defined, value, where(is_pole, filled_like(a, kInfinity), filled_like(a, kNan))).id()};

@@ -46,7 +46,6 @@ Term windows(const Term& vector, std::int64_t rows, std::int64_t columns) {
   shape.back() = rows;
   shape.push_back(columns);
   if (element_count(shape) == 0) return {b, filled(b, {vector.dtype(), shape}, 0.0)};
-  if (!is_inexact(vector.dtype())) return placed(vector, row_numbers(b, DType::kInt32, rows) + column_numbers(b, DType::kInt32, columns));
   const Attrs attrs{{"filter_shape", std::vector<std::int64_t>{columns}},
                     {"window_strides", std::vector<std::int64_t>{1}},
                     {"padding", "VALID"},

@@ -69,6 +69,11 @@ TriangularSolve how(const Attrs& attrs) {
   return {attrs.flag("left_side"), attrs.flag("lower"), attrs.flag("transpose_a"), attrs.flag("conjugate_a"), attrs.flag("unit_diagonal")};
 }
 
+Values expand(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
+  const DType dtype = inexact(b, promoted_dtype(b, args));
+  return {triangular_solution(Term(b, value_of(b, args[0], dtype)), Term(b, value_of(b, args[1], dtype)), how(attrs)).id()};
+}
+
 // op(A) x = b: op(A) dx = db - op(dA) x. The cheaper of two orders of products, as JAX has it.
 Values jvp(GraphBuilder& b, const JvpArgs& args) {
   const TriangularSolve given = how(args.attrs);
@@ -147,7 +152,7 @@ const OpDef kTriangularSolve = {.name = "triangular_solve",
                                 .operands_min = 2,
                                 .operands_max = 2,
                                 .attrs = kAttrs,
-                                .expand = expand_matrices,
+                                .expand = expand,
                                 .infer = infer,
                                 .rule = rule,
                                 .kernel = kernel,

@@ -99,6 +99,21 @@ TEST(Draws, CountsHaveNoDerivatives) {
   EXPECT_THAT(grad([&](const Array& x) { return sum(random::multinomial(key, 10, x)); })(p).to_vector<float>(), ElementsAre(0, 0));
 }
 
+// The numbers are jax.random.randint's, of key 5.
+TEST(Draws, WholeNumbersBetweenArrays) {
+  const Array key = random::key(5), low = remainder(arange(6) * 5, 7), high = low * 3 + 1;
+  EXPECT_THAT(random::randint(key, {6}, low, high).to_vector<std::int32_t>(), ElementsAre(0, 7, 3, 1, 7, 11));
+  EXPECT_THAT(random::randint(key, {2, 6}, 0, low + 1, uint8).to_vector<std::uint8_t>(), ElementsAre(0, 0, 3, 0, 2, 1, 0, 1, 1, 1, 2, 2));
+  EXPECT_THAT(error_of([&] { random::randint(key, {2}, 0.5, low); }), HasSubstr("minval must be whole numbers"));
+  EXPECT_THAT(error_of([&] { random::randint(key, {2}, 0, high); }), HasSubstr("(6,)"));
+}
+
+TEST(Draws, ComplexNormalNumbers) {
+  const std::vector<Complex64> wanted{{-1.6817402f, -1.3740652f}, {-1.206442f, 0.07411618f}, {-0.34746975f, -0.0336509f}};
+  const auto drawn = random::normal(random::key(3), {3}, complex64).to_vector<Complex64>();
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_LT(std::abs(drawn.at(i) - wanted[i]), 1e-6) << i;
+}
+
 TEST(Draws, Errors) {
   const Array key = random::key(0);
   EXPECT_THAT(error_of([&] { random::gamma(key, 1.0, {2}, int32); }), HasSubstr("dtype argument to `gamma` must be a float dtype"));
