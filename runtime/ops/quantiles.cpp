@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "runtime/ops/compose.h"
 #include "runtime/ops/reductions.h"
@@ -47,18 +48,18 @@ Rows rows_of(const OpDef& op, const Term& given, const Attrs& attrs, Nan nan) {
   if (is_complex(x.dtype()))
     throw_user_error("{}: quantile does not support complex input, as the operation is poorly defined; got {}", op.name, x.text());
   GraphBuilder& b = x.builder();
-  std::vector<int> axes = reduced_axes(b, op, x.id(), attrs), order;
+  std::vector<int> axes = reduced_axes(b, op, x.id(), attrs), order(std::size_t(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
   Shape shape = x.shape(), before;
   std::int64_t count = 1;
+  for (int d : axes) count *= shape[std::size_t(d)];
+  // Exchanged in JAX's order, which several axes show: dimensions of a row are one, and what cuts the first of them may cut it.
   for (int d = 0; d < x.rank(); ++d) {
     if (std::find(axes.begin(), axes.end(), d) != axes.end()) continue;
-    order.push_back(d);
+    std::swap(order[before.size()], order[std::size_t(d)]);
     before.push_back(shape[std::size_t(d)]);
   }
-  for (int d : axes) {
-    order.push_back(d);
-    count *= shape[std::size_t(d)];
-  }
+  if (int(axes.size()) == x.rank()) std::iota(order.begin(), order.end(), 0);
   if (count == 0) throw_user_error("{}: a row without elements has no quantile", op.name);
   Shape whole = before;
   whole.push_back(count);

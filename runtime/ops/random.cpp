@@ -282,7 +282,7 @@ Values expand_truncated_normal(GraphBuilder& b, const OpDef& op, Args args, cons
   ValueId u = uniform_between(b, draw, full_of(b, draw, from), full_of(b, draw, image(upper)));
   ValueId value = binary(b, kMul, unary(b, kErfInv, u), root);
   auto inside = [&](ValueId limit, double towards) {
-    return full_of(b, draw, b.emit1(kNextAfter, {limit, filled(b, b.type(limit), towards)}));
+    return full_of(b, draw, b.emit1(kNextAfter, {unary(b, kStopGradient, limit), filled(b, b.type(limit), towards)}));
   };
   value = b.emit1(kMaximum, {inside(lower, std::numeric_limits<double>::infinity()), value});
   return {b.emit1(kMinimum, {inside(upper, -std::numeric_limits<double>::infinity()), value})};

@@ -63,6 +63,7 @@ ValueId gathered(GraphBuilder& b, ValueId x, ValueId indices, const Gather& gath
     is_inside = b.emit1(kReduceAnd, {b.emit1(kAnd, {above, below})}, Attrs{{"axes", std::vector<std::int64_t>{index_type.rank() - 1}}});
   }
   TensorType type;
+  if (mode == OutOfBounds::kWrap) attrs.set("is_masked", true);  // all lie within
   if (!is_inside) return b.emit1(kGather, {x, indices}, attrs);
   type = kGather.infer(kGather, {b.type(x), index_type}, attrs)[0];
   ValueId mask =
@@ -112,7 +113,7 @@ Values expand_take_along_axis(GraphBuilder& b, const OpDef& op, Args args, const
   Shape result = broadcast_shapes(op.name, {index_shape, kept});
   std::int64_t size = shape[std::size_t(axis)];
   if (size == 0) return {filled(b, {b.type(x).dtype, result}, 0.0)};
-  indices = normalised(b, indices, size);
+  indices = mode == OutOfBounds::kWrap ? binary(b, kRemainder, indices, double(size)) : normalised(b, indices, size);
   Gather gather;
   Shape gather_shape, squeezed;
   for (int d = 0; d < rank; ++d) {

@@ -46,13 +46,6 @@ std::optional<ValueId> folded(GraphBuilder& b, const Node& node, const std::vect
     const DType dtype = fold.is_comparison ? DType::kBool : b.type(operands[0]).dtype;
     return ops::filled(b, {dtype, b.shape(operands[0])}, Scalar{*fold.of_equals});
   }
-  if (fold.is_comparison && is_unsigned_integer(b.type(operands[0]).dtype)) {
-    // Nothing is below 0, and everything at least 0.
-    const bool is_strict = node.op == &ops::kLess || node.op == &ops::kGreater;
-    const ValueId least = node.op == &ops::kLess || node.op == &ops::kGreaterEqual ? operands[1] : operands[0];
-    if (node.op != &ops::kEqual && node.op != &ops::kNotEqual && is_filled_with(b.graph(), least, 0))
-      return ops::filled(b, {DType::kBool, b.shape(operands[0])}, Scalar{std::int64_t(!is_strict)});
-  }
   if (fold.absorbing)
     for (ValueId id : operands)
       if (is_filled_with(b.graph(), id, *fold.absorbing)) return id;

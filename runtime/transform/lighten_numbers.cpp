@@ -235,9 +235,10 @@ std::optional<bool> known_truth(const LightEmitter& e, ValueId id) {
   if (!is_any_of(op, {&ops::kEqual, &ops::kNotEqual, &ops::kLess, &ops::kLessEqual, &ops::kGreater, &ops::kGreaterEqual}))
     return std::nullopt;
   const std::optional<double> x = e.filling(node->operands[0]), y = e.filling(node->operands[1]);
-  // |z| is no less than 0, be it NaN, as XLA has it.
-  if (y == 0 && is_any_of(op, {&ops::kLess, &ops::kGreaterEqual}) && e.producer(e.named_by(node->operands[0]), ops::kAbs) != nullptr)
-    return op == &ops::kGreaterEqual;
+  // |z| is no less than 0, be it NaN, as XLA has it; nor is what has no sign.
+  const bool has_no_sign =
+      is_unsigned_integer(e.type(node->operands[0]).dtype) || e.producer(e.named_by(node->operands[0]), ops::kAbs) != nullptr;
+  if (y == 0 && is_any_of(op, {&ops::kLess, &ops::kGreaterEqual}) && has_no_sign) return op == &ops::kGreaterEqual;
   // max(z, low) is never less than a number up to low.
   const Node* held = op == &ops::kLess && y ? e.producer(node->operands[0], ops::kMaximum) : nullptr;
   if (held != nullptr)
