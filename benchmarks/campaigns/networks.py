@@ -31,7 +31,7 @@ class Network:
         given = list(draw.arguments)
         of = [given.index(each) for each in self.parameters]
         functions = {**self.functions, "loss": {"params": given, "body": self.body, "results": ["loss"]}}
-        if draw.is_true(0.3):
+        if draw.is_true(0.3) or not of:  # a norm alone has no parameters
             return draw.document(name, {**functions, "f": functions["loss"]}, ["loss"])
         if draw.is_true(0.4):
             return draw.gradient(name, functions, of)

@@ -78,6 +78,8 @@ class Backend {
   // Steps. `ordinals`: of each mesh position.
   // Whether compute() takes products with what follows them (epilogue.h).
   virtual bool does_epilogues() const { return false; }
+  // Whether run_fused() takes draws of random bits.
+  virtual bool fuses_draws() const { return false; }
   virtual void compute(ComputeCall& call, const std::vector<int>& ordinals) = 0;
   virtual void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                          Slots& slots, const std::vector<int>& ordinals) = 0;

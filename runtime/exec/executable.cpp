@@ -207,7 +207,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
     if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
   executable.backend = &context.backend_of(p.mesh);
 
-  FusionInput fusion{&p, preset_constants(context, executable), {}};
+  FusionInput fusion{&p, preset_constants(context, executable), {}, executable.backend->fuses_draws()};
   ProductsWithEpilogues products;
   if (executable.backend->does_epilogues()) products = add_epilogues(p, fusion.steps);
   fusion.last_use = last_uses(p, fusion.steps);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "runtime/ops/primitives.h"
+#include "runtime/ops/random.h"
 
 namespace shardlab {
 namespace {
@@ -31,7 +32,7 @@ struct SlotLayout {
 
 // What one step is to a fused one.
 struct Member {
-  enum class How : std::uint8_t { kTile, kHandOn, kScalar, kRepeat, kSpread, kReduce } how = How::kTile;
+  enum class How : std::uint8_t { kTile, kHandOn, kScalar, kRepeat, kSpread, kReduce, kDraw } how = How::kTile;
   bool is_row = false;  // its result has one element a row
   FusedStep::Repetition repetition;
 };
@@ -113,6 +114,8 @@ class Members {
     if (member.is_row && !is_row(result)) return std::nullopt;
     if (node.op->tile != nullptr) {
       member.how = Member::How::kTile;
+    } else if (is_draw(compute) && !member.is_row) {
+      member.how = Member::How::kDraw;
     } else if (node.op->broadcasts && program_.graph.type(node.operands[0]).shape.empty()) {
       member.how = Member::How::kScalar;
     } else if (hands_on(compute)) {
@@ -126,6 +129,14 @@ class Members {
       return std::nullopt;
     }
     return member;
+  }
+
+  // Random bits by one key, which all devices have.
+  bool is_draw(const ComputeStep& compute) const {
+    if (!input_.with_draws || node_of(compute).op != &ops::kRandomBits) return false;
+    const Slot& key = slot(compute.operands[0]);
+    const bool is_whole = std::all_of(key.spec.begin(), key.spec.end(), [](const Axes& axes) { return axes.empty(); });
+    return key.type.rank() == 1 && is_whole && key.windows.empty() && slot(compute.results[0]).windows.empty();
   }
 
   // An identity, or dimensions of size 1 that come to rows' values or go.
@@ -260,7 +271,7 @@ class Fuser {
     FusedStep::Op op;
     for (SlotId slot : compute.operands) {
       op.operands.push_back(operand_ref(slot, reads_rows));
-      op.operands.back().is_whole = member.how == How::kRepeat;
+      op.operands.back().is_whole = member.how == How::kRepeat || member.how == How::kDraw;
       op.dtypes.push_back(dtype_of(slot));
     }
     if (member.how == How::kScalar && !is_used_outside(result) && !is_read_by_elements(result, step)) {
@@ -282,6 +293,9 @@ class Fuser {
         break;
       case How::kReduce:
         op.reduce = node.op->kernel;
+        break;
+      case How::kDraw:
+        op.draws = true;
         break;
       case How::kHandOn:
       case How::kScalar:
@@ -319,6 +333,9 @@ FusedStep::Rows FusedStep::rows(const Shape& local) const {
 
 bool FusedStep::reduces() const {
   return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.reduce != nullptr; });
+}
+bool FusedStep::draws() const {
+  return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.draws; });
 }
 
 std::vector<FusedStep::Repeats> FusedStep::repeats(const Shape& local) const {

@@ -41,6 +41,7 @@ struct FusedStep {
     int repetition = -1;      // into repetitions
     Kernel reduce = nullptr;  // combines each row into one element
     bool spreads = false;     // repeats each row's element along the row
+    bool draws = false;       // random bits of the key, each by its place in the whole array
     std::vector<Ref> operands;
     Ref result;
   };
@@ -64,6 +65,7 @@ struct FusedStep {
   };
   Rows rows(const Shape& local) const;
   bool reduces() const;
+  bool draws() const;
   // Of each repetition where the results have this local shape.
   std::vector<Repeats> repeats(const Shape& local) const;
 };
@@ -72,6 +74,7 @@ struct FusionInput {
   const spmd::PartitionedProgram* program = nullptr;
   std::vector<const spmd::Step*> steps;  // of the program, without those that nothing needs to run for
   std::vector<int> last_use;             // per slot, the step after which nobody reads it
+  bool with_draws = false;               // whether draws of random bits may be in the run
 };
 
 // The longest run of the input's steps from `first` on that one fused step can do. Nothing where there is none.

@@ -3,6 +3,7 @@
 
 #include "runtime/exec/fuse.h"
 #include "runtime/exec/position_classes.h"
+#include "runtime/ops/random.h"
 
 namespace shardlab {
 namespace {
@@ -12,9 +13,10 @@ constexpr std::int64_t kItemElements = 32 * 1024;      // of a thread at a time:
 constexpr std::size_t kTileStagger = 256;              // between scratch tiles, so that they do not all begin in one set of the cache
 constexpr std::int64_t kParallelElements = 32 * 1024;  // below this a parallel loop costs more than it gains
 
-// Positions whose inputs are the same buffers.
+// Positions whose inputs are the same buffers, and where something is drawn their places.
 struct FusedClass {
   std::vector<int> positions;
+  const Box* box;
   std::vector<const std::byte*> inputs;
   std::vector<std::shared_ptr<Buffer>> buffers;
   std::vector<std::byte*> outputs;
@@ -111,6 +113,9 @@ void run_tile(const FusedStep& step, const FusedClass& each, std::int64_t first,
     if (count == 0) continue;
     if (op.tile != nullptr) {
       op.tile(operands, strides, result, count);
+    } else if (op.draws) {
+      const MutableView part{{op.result_dtype, shape_of(*each.box)}, result, each.box};
+      ops::random_bits_of_part(operand, part, op.node->attrs.integers("shape"), first * row, first * row + count);
     } else if (op.repetition >= 0) {
       repeat(operand, bytes, each.repeats[std::size_t(op.repetition)], first * row, count, result);
     } else if (op.spreads) {
@@ -132,16 +137,20 @@ void run_fused(const FusedStep& step, const std::vector<int>& local, const std::
   if (step.outputs.empty()) return;
   const auto& boxes = slot_boxes[std::size_t(step.layout_slot)];
   PositionKeys keys(local.size());
+  const bool draws = step.draws();
   for (int position : local) {
     keys.begin(position);
     for (int slot : step.inputs) keys.add(reinterpret_cast<std::int64_t>(slots[std::size_t(slot)].at(std::size_t(position))->data()));
-    for (const Interval& interval : boxes[std::size_t(position)]) keys.add(interval.size());
+    for (const Interval& interval : boxes[std::size_t(position)]) {
+      keys.add(interval.size());
+      if (draws) keys.add(interval.start);
+    }
   }
   std::vector<FusedClass> classes;
   for (std::vector<int>& positions : keys.classes()) {
     const auto first = std::size_t(positions[0]);
     const Shape shape = shape_of(boxes[first]);
-    FusedClass each{std::move(positions), {}, {}, {}, step.rows(shape), step.repeats(shape)};
+    FusedClass each{std::move(positions), &boxes[first], {}, {}, {}, step.rows(shape), step.repeats(shape)};
     each.inputs.reserve(step.inputs.size());
     for (int slot : step.inputs) each.inputs.push_back(slots[std::size_t(slot)][first]->data());
     each.buffers.reserve(step.outputs.size());

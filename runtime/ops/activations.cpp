@@ -56,10 +56,9 @@ ValueId relu6(GraphBuilder& b, ValueId x) {
     return Term(body, binary(body, kMinimum, binary(body, kMaximum, at[0].id(), 0.0), 6.0));
   };
   auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return where((at[0] > 0.0) & (at[0] < 6.0), tangents[0], 0.0); };
-  const Term at(b, x);
-  return (is_floating(at.dtype()) ? with_derivative({at}, {value, tangent}) : value({at})).id();
+  return with_derivative({Term(b, x)}, {value, tangent}).id();
 }
-Values expand_relu6(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {relu6(b, value_of(b, args[0]))}; }
+Values expand_relu6(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {relu6(b, inexact_value(b, args[0]))}; }
 ValueId hard_sigmoid(GraphBuilder& b, ValueId x) { return binary(b, kDiv, relu6(b, binary(b, kAdd, x, 3.0)), 6.0); }
 Values expand_hard_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {hard_sigmoid(b, inexact_value(b, args[0]))}; }
 Values expand_hard_silu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {

@@ -116,13 +116,13 @@ Values expand_trace(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
     if (d != axis1 && d != axis2) axes.push_back(d);
   axes.insert(axes.end(), {axis1, axis2});
   x = transposed(b, x, axes);
-  if (attrs.has("dtype")) x = converted(b, x, attrs.dtype("dtype"));
-  if (b.type(x).dtype == DType::kBool) x = converted(b, x, DType::kInt32);
   TensorType type = b.type(x);
   std::int64_t rows = type.shape[type.shape.size() - 2], columns = type.shape.back();
   ValueId mask = broadcast_to(b, diagonal_mask(b, kEqual, rows, columns, offset_of(attrs)), type.shape);
   ValueId kept = b.emit1(kSelect, {mask, x, filled(b, type, 0.0)});
-  return {b.emit1(kReduceSum, {kept}, Attrs{{"axes", std::vector<std::int64_t>{rank - 2, rank - 1}}})};
+  Attrs of_sum{{"axis", std::vector<std::int64_t>{rank - 2, rank - 1}}};
+  if (attrs.has("dtype")) of_sum.set("dtype", attrs.dtype("dtype"));
+  return {call("sum", Term(b, kept), of_sum).id()};
 }
 
 Values promoted(GraphBuilder& b, Args args) {

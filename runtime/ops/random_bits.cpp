@@ -14,20 +14,23 @@ namespace {
 
 constexpr std::int64_t kOriginalWordsMax = 0xffffffff;
 
-// Calls f(row-major index in the whole array, place in the part, count) for each contiguous run of a part.
+// Calls f(row-major index in the whole array, place in the part, count) for each contiguous run of the elements [first, last) of a part.
 template <typename F>
-void for_each_run(const MutableView& part, const Shape& whole_shape, const F& f) {
-  const Shape& shape = part.type.shape;
-  if (part.type.elements() == 0) return;
-  Shape strides = strides_of(whole_shape);
-  std::int64_t run = shape.empty() ? 1 : shape.back(), rows = part.type.elements() / run;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    std::int64_t rest = row, at = shape.empty() ? 0 : part.box->back().start;
-    for (std::size_t d = shape.size() - (shape.empty() ? 0 : 1); d-- > 0;) {
-      at += ((*part.box)[d].start + rest % shape[d]) * strides[d];
-      rest /= shape[d];
-    }
-    f(at, row * run, run);
+void for_each_run(const MutableView& part, const Shape& whole, std::int64_t first, std::int64_t last, const F& f) {
+  const Shape &shape = part.type.shape, strides = strides_of(whole);
+  // A run ends where a dimension is cut.
+  std::size_t cut = shape.size();
+  std::int64_t run = 1;
+  do {
+    if (cut == 0) break;
+    run *= shape[--cut];
+  } while (shape[cut] == whole[cut]);
+  while (first < last) {
+    std::int64_t rest = first / run, at = first % run + (shape.empty() ? 0 : (*part.box)[cut].start * strides[cut]);
+    for (std::size_t d = cut; d-- > 0; rest /= shape[d]) at += ((*part.box)[d].start + rest % shape[d]) * strides[d];
+    const std::int64_t count = std::min(last - first, run - first % run);
+    f(at, first, count);
+    first += count;
   }
 }
 
@@ -64,20 +67,23 @@ std::vector<TensorType> infer_bits(const OpDef& op, const std::vector<TensorType
   return {{attrs.dtype("dtype"), batch}};
 }
 
-void bits_kernel(const KernelArgs& args) {
-  const MutableView& result = args.results[0];
-  ThreefryKey key = key_of(args.operands[0]);
-  const Shape& shape = args.attrs.integers("shape");
+// Elements [first, last) of the result, which begin at its data.
+void write_bits(ThreefryKey key, const MutableView& result, const Shape& whole, std::int64_t first, std::int64_t last) {
   visit_dtype(result.type.dtype, [&]<typename T>(T) {
     if constexpr (std::is_unsigned_v<T> && Whole<T>) {
       auto loop = best_version<BitsLoop<T>, ThreefryKey, std::uint64_t, T*, std::int64_t>();
-      for_each_run(result, shape, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
-        loop(key, std::uint64_t(from), result.as<T>() + to, count);
+      for_each_run(result, whole, first, last, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+        loop(key, std::uint64_t(from), result.as<T>() + (to - first), count);
       });
     } else {
       throw InternalError("random bits of a dtype that the shape rule refuses");
     }
   });
+}
+
+void bits_kernel(const KernelArgs& args) {
+  const MutableView& result = args.results[0];
+  write_bits(key_of(args.operands[0]), result, args.attrs.integers("shape"), 0, result.type.elements());
 }
 
 // ---- random_threefry2x32, and the older layout made of it
@@ -187,7 +193,7 @@ void split_kernel(const KernelArgs& args) {
   shape.push_back(2);
   std::uint64_t words = std::uint64_t(element_count(shape));
   bool partitionable = args.attrs.flag("partitionable", true);
-  for_each_run(result, shape, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+  for_each_run(result, shape, 0, result.type.elements(), [&](std::int64_t from, std::int64_t to, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::uint64_t word = std::uint64_t(from + i), index = word / 2;
       ThreefryBlock block = threefry(key, std::uint32_t(index >> 32), std::uint32_t(index));
@@ -318,6 +324,11 @@ constexpr std::string_view kFoldAliases[] = {"random.fold_in"};
 
 ValueId random_bits(GraphBuilder& b, ValueId key, const Shape& shape, DType dtype) {
   return bits_of(b, "random.bits", key, shape, dtype, {});
+}
+
+void random_bits_of_part(const std::byte* key, const MutableView& result, const Shape& whole, std::int64_t first, std::int64_t last) {
+  const auto* words = reinterpret_cast<const std::uint32_t*>(key);
+  write_bits({words[0], words[1]}, result, whole, first, last);
 }
 
 const OpDef kRandomBits = {.name = "random_bits",
