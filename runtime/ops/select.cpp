@@ -56,13 +56,7 @@ std::vector<TensorType> infer_select(const OpDef& op, const std::vector<TensorTy
   return {types[1]};
 }
 
-std::vector<TensorType> infer_clamp(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
-  if (is_complex(types[1].dtype)) {
-    std::vector<DType> ordered;
-    for (const DTypeInfo& each : all_dtypes())
-      if (!is_complex(each.dtype)) ordered.push_back(each.dtype);
-    throw_dtype_refused(op, types[1].dtype, ordered);
-  }
+void check_limits(const OpDef& op, const std::vector<TensorType>& types) {
   for (std::size_t i : {0, 2}) {
     if (types[i].dtype != types[1].dtype)
       throw_user_error("{} requires arguments to have the same dtypes, got {}, {}, {}; convert the limits", op.name,
@@ -71,6 +65,16 @@ std::vector<TensorType> infer_clamp(const OpDef& op, const std::vector<TensorTyp
       throw_user_error("{} got incompatible shapes for broadcasting: {}, {}, {}; limits are scalars or have the operand's shape", op.name,
                        text_of(types[0].shape), text_of(types[1].shape), text_of(types[2].shape));
   }
+}
+
+std::vector<TensorType> infer_clamp(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
+  if (is_complex(types[1].dtype)) {
+    std::vector<DType> ordered;
+    for (const DTypeInfo& each : all_dtypes())
+      if (!is_complex(each.dtype)) ordered.push_back(each.dtype);
+    throw_dtype_refused(op, types[1].dtype, ordered);
+  }
+  check_limits(op, types);
   return {types[1]};
 }
 
@@ -90,7 +94,8 @@ Values expand_clamp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   DType dtype = promoted_dtype(b, args.subspan(1, 1));
   Values values;
   for (const Arg& arg : args) values.push_back(value_of(b, arg, dtype));
-  if (is_complex(dtype)) {
+  if (is_complex(dtype)) {  // by real parts first
+    check_limits(op, {b.type(values[0]), b.type(values[1]), b.type(values[2])});
     auto spread = [&](ValueId limit) { return broadcast_to(b, limit, b.shape(values[1])); };
     return {b.emit1(kMinimum, {b.emit1(kMaximum, {values[1], spread(values[0])}), spread(values[2])})};
   }
