@@ -45,9 +45,9 @@ Chosen chosen_of(const Term& x, const Term& others, bool is_unique, bool is_in) 
 Term filled_up(const Term& elements, const Term& count, std::int64_t size, const Attrs& attrs) {
   GraphBuilder& b = elements.builder();
   Term is_element = numbers(b, DType::kInt32, size) < count;
-  if (attrs.has("fill_value")) return where(is_element, elements, attrs.number("fill_value"));
+  if (attrs.has("fill_value")) return where(is_element, elements, filled_like(elements, attrs.number("fill_value")));
   if (size == 0) return elements;
-  Term known = where(is_element, elements, kNoFill);
+  Term known = where(is_element, elements, filled_like(elements, kNoFill));
   known = where(is_element, known, call("max", known));
   return where(is_element, known, call("min", known));
 }

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   while (step < steps) {
     try {
       int next = step;
+      bool is_missed = false;
       live_devices(devices(), [&](const std::vector<Device>& live) {
         fate.strike();
         std::vector<int> ordinals;
@@ -63,9 +64,12 @@ int main(int argc, char** argv) {
         float total = sum(x * float(common + 1)).item<float>();
         fate.strike();
         next = common + 1;
+        is_missed = ordinals.size() < devices().size();
         std::cout << fmt::format("process {} step {} devices {} total {}\n", process_index(), common, ordinals.size(), total) << std::flush;
       });
       step = next;
+      // As a step of a real training takes its time, so that who is started again finds the others at work.
+      if (is_missed) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     } catch (const ProcessFailureError& error) {
       std::cout << fmt::format("process {} failed: {}\n", process_index(), error.what()) << std::flush;
       if (careless) break;
