@@ -134,7 +134,7 @@ const OpDef kNumpySelect = composite_of(
 const OpDef kChoose =
     composite_of({"choose", "Each element from the choice of its number: args [numbers, choices].", expand_choose, 2, -1, kModeAttrs});
 const OpDef kSelectN = composite_of(
-    {"select_n", "Each element from the case of its number: args [bools or int32, cases of one type].", expand_select_n, 2, -1});
+    {"select_n", "Each element from the case of its number: args [bools or whole numbers, cases of one type].", expand_select_n, 2, -1});
 const OpDef kRavelMultiIndex = composite_of(
     {"ravel_multi_index", "Places counted through a shape, of indices of each dimension.", expand_ravel_multi_index, 1, -1, kRavelAttrs});
 const OpDef kIx = composite_of({"ix_", "Vectors, each along a dimension of its own, a result each.", expand_ix, 1, -1});

@@ -53,22 +53,6 @@ const Node* LightEmitter::producer(ValueId id, const OpDef& op) const {
 template <typename T>
 concept Floating = Real<T> || Half<T>;
 
-// To double and back: floats of 16 bits convert to float alone.
-template <typename T>
-double wide(T number) {
-  if constexpr (Half<T>)
-    return double(float(number));
-  else
-    return double(number);
-}
-template <Floating T>
-T narrow(double number) {
-  if constexpr (Half<T>)
-    return T(float(number));
-  else
-    return T(number);
-}
-
 // What an elementwise op of floats makes of numbers, by its own kernel.
 std::optional<double> evaluated(const OpDef& op, const std::vector<double>& operands, DType dtype) {
   const std::vector<DType> dtypes(operands.size(), dtype);
@@ -77,13 +61,13 @@ std::optional<double> evaluated(const OpDef& op, const std::vector<double>& oper
   return visit_dtype(dtype, [&]<typename T>(T) -> std::optional<double> {
     if constexpr (Floating<T>) {
       std::vector<T> given;
-      for (double number : operands) given.push_back(narrow<T>(number));
+      for (double number : operands) given.push_back(element_from<T>(number));
       std::vector<const void*> places;
       for (const T& number : given) places.push_back(&number);
       const std::vector<int> strides(given.size(), 1);
       T result{};
       tile(places.data(), strides.data(), &result, 1);
-      return wide(result);
+      return element_from<double>(result);
     }
     return std::nullopt;
   });
@@ -94,7 +78,7 @@ std::optional<double> converted_exactly(std::optional<double> number, DType dtyp
   if (!number || !(std::abs(*number) < 0x1p53)) return std::nullopt;
   return visit_dtype(dtype, [&]<typename T>(T) -> std::optional<double> {
     if constexpr (Floating<T>)
-      if (wide(narrow<T>(*number)) == *number) return number;
+      if (element_from<double>(element_from<T>(*number)) == *number) return number;
     return std::nullopt;
   });
 }
@@ -123,7 +107,7 @@ std::optional<double> LightEmitter::filling(ValueId id) const {
     if constexpr (Floating<T> || Whole<T>) {
       const T* elements = literal->data->as<T>();
       if (std::all_of(elements, elements + literal->type.elements(), [&](T element) { return element == elements[0]; }))
-        return wide(elements[0]);
+        return element_from<double>(elements[0]);
     }
     return std::nullopt;
   });
