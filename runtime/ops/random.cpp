@@ -171,8 +171,8 @@ Values randint_between(GraphBuilder& b, const OpDef& op, const Draw& draw, Args 
   const DType word = unsigned_of(int(bits));
   auto rest = [&](const Term& x, const Term& by) { return Term(b, b.emit1(kRem, {x.id(), by.id()})); };
   const Term span = where(high <= low, 1, converted(high - low, word));
-  const Term half(b, filled(b, span.type(), Scalar{std::int64_t(1) << (bits / 2)})), root = rest(half, span),
-                                                                                     factor = rest(root * root, span);
+  const Term half(b, filled(b, span.type(), Scalar{std::int64_t(1) << (bits / 2)}));
+  const Term root = rest(half, span), factor = rest(root * root, span);
   const auto [first, second] = split_in_two(b, draw.key);
   const Term upper = rest({b, random_bits(b, first, draw.shape, word)}, span);
   const Term lower = rest({b, random_bits(b, second, draw.shape, word)}, span);
