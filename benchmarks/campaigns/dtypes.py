@@ -16,7 +16,7 @@ from draw import Draw, step
 KINDS = (convolutions, expressions, functions, functions, lookups, loops, networks, per_device, products, rearrangements, rearrangements, recurrent,
          shapes, shapes, slices)
 SMALL_FLOATS = ("bfloat16", "float16")
-INTEGERS = ("int8", "int16", "int32", "uint8", "uint16", "uint32")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
 def retyped(document, dtype):
@@ -29,8 +29,10 @@ def retyped(document, dtype):
             made[name] = True
             if dtype in INTEGERS or dtype == "bool":
                 statement = {**statement, "dtype": "int32"}
+            elif dtype in ("float64", "complex128"):
+                statement = {**statement, "dtype": "float64"}
         elif statement["op"] == "reshape" and name in made:
-            if dtype == "complex64":
+            if dtype.startswith("complex"):
                 statements += [step("imaginary", "cos", name), step(name, "complex", name, "imaginary")]
             else:
                 statements.append(step(name, "convert", name, dtype=dtype))

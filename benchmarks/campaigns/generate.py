@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints random scenarios, one a line: programs of one kind, on meshes of several shapes and device orders, arguments cut at random.
 
-    generate.py KIND SEED COUNT > PROGRAMS.jsonl        (a kind is a module beside this one, from calls to slices)
+    generate.py KIND SEED COUNT > PROGRAMS.jsonl        (a kind is a module beside this one, from calls to wide)
 
 The same seed gives the same programs. judge.py compares what becomes of them with JAX, ../arithmetic/compare.py the arithmetic.
 """
@@ -25,10 +25,11 @@ import rearrangements
 import recurrent
 import shapes
 import slices
+import wide
 from draw import Draw
 
 KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, dtypes, expressions, functions, loops, lookups, networks, operands, options,
-                                                           per_device, products, rearrangements, recurrent, shapes, slices)}
+                                                           per_device, products, rearrangements, recurrent, shapes, slices, wide)}
 
 
 def main():

@@ -99,7 +99,7 @@ def ours(shardlab, paths):
 
 
 # How far apart elements may be, as their share: XLA rounds floats of 16 bits less often.
-APART = {"bfloat16": 0.03, "float16": 4e-3}
+APART = {"bfloat16": 0.03, "float16": 4e-3, "float64": 1e-9, "complex128": 1e-9}
 
 
 def differing_value(own, values):
@@ -108,7 +108,7 @@ def differing_value(own, values):
     scale = max([abs(value) for value in values if math.isfinite(value)], default=0) or 1
     told = enumerate(own["values"]) if "values" in own else own["samples"]
     return next((f"[{i}] = {value}, JAX {values[i]}" for i, value in told
-                 if str(float(value)) != str(values[i]) and not abs(float(value) - values[i]) <= apart * max(abs(values[i]), 0.1 * scale) + 2e-6), None)
+                 if str(float(value)) != str(values[i]) and not abs(float(value) - values[i]) <= apart * max(abs(values[i]), 0.1 * scale) + 0.01 * apart), None)
 
 
 def differences(own, xla):

@@ -163,7 +163,13 @@ class NodeTyping {
           "Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please specify the output sharding via "
           "the `out_sharding` parameter. Got lhs_contracting_spec={} and rhs_contracting_spec={}; the operands are {}",
           tuple_text({known}, mesh_), tuple_text({axes}, mesh_), operand_texts());
-    known = axes;
+    if (!is_batch_of_right(factor, operand)) known = axes;
+  }
+
+  // A product's batch is cut as its left operand's. Source: _dot_general_sharding_computation in jax/_src/lax/lax.py.
+  bool is_batch_of_right(int factor, std::size_t operand) const {
+    if (node_.op->name != "dot_general" || operand != 1 || rule_.factors[std::size_t(factor)].kind == FactorKind::kReduce) return false;
+    return std::find(rule_.operands[0].begin(), rule_.operands[0].end(), std::vector<int>{factor}) != rule_.operands[0].end();
   }
 
   [[noreturn]] void fail_differing(int factor, const Axes& a, const Axes& b) const {

@@ -272,11 +272,24 @@ class GraphTyping {
             node.where.text());
   }
 
-  // What vmap repeats and a loop carries, from its operand `first` on, is cut along the batch as what its body makes. Whether any was not.
+  // Made with the node, not by the user: zeros that derivatives are added to.
+  bool is_own_constant(const Node& node, ValueId value) const {
+    const NodeId producer = graph_.values[std::size_t(value)].producer;
+    return is_constant_[std::size_t(value)] && producer >= 0 && graph_.nodes[std::size_t(producer)].user_op == node.user_op;
+  }
+
+  // What vmap repeats and a loop carries, from its operand `first` on, is cut along the batch as what its body makes; constants of its own
+  // are cut as that. Whether any was not.
   bool cut_repeated(const Node& node, std::size_t first, const std::vector<Spec>& made, AxisSet typed) {
     bool any = false;
     for (std::size_t i = 0; i < made.size(); ++i) {
       const ValueId value = node.operands[first + i];
+      if (is_own_constant(node, value) && axes_in(spec(value, typed)) == 0 && axes_in(made[i]) != 0) {
+        specs_[std::size_t(value)] = made[i];
+        hold(node, value, type_attrs(made[i], mesh_, typed));
+        any = true;
+        continue;
+      }
       const std::int64_t dim = repeated_dim(graph_, value);
       if (dim < 0 || made[i][std::size_t(dim)].empty() || !spec(value, typed)[std::size_t(dim)].empty()) continue;
       specs_[std::size_t(value)][std::size_t(dim)] = made[i][std::size_t(dim)];

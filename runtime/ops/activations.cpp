@@ -13,7 +13,7 @@ using Expand = Values (*)(GraphBuilder&, const OpDef&, Args, const Attrs&);
 
 ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
-  return converted(b, x, inexact(b, b.type(x).dtype));
+  return converted(b, x, inexact(b.type(x).dtype));
 }
 ValueId choose(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) { return b.emit1(kSelect, {condition, x, y}); }
 ValueId zeros(GraphBuilder& b, ValueId x) { return filled(b, b.type(x), 0.0); }
@@ -25,6 +25,10 @@ ValueId applied(GraphBuilder& b, std::string_view name, ValueId x) {
   return op.expand(b, op, args, {}).at(0);
 }
 
+// An operand beside real numbers, and beside whole ones.
+ValueId real_value(GraphBuilder& b, const Arg& x) { return value_of(b, x, inexact_beside(b, dtype_of_arg(b, x), WeakKind::kReal)); }
+ValueId number_value(GraphBuilder& b, const Arg& x) { return value_of(b, x, inexact_beside(b, dtype_of_arg(b, x), WeakKind::kInteger)); }
+
 // x above 0, else outer expm1(x / inner): the exponential sees no large numbers, so that gradients stay finite.
 ValueId exponential_tail(GraphBuilder& b, ValueId x, double outer, double inner) {
   ValueId positive = binary(b, kGreater, x, 0.0);
@@ -34,15 +38,15 @@ ValueId exponential_tail(GraphBuilder& b, ValueId x, double outer, double inner)
 }
 
 Values expand_elu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  return {exponential_tail(b, inexact_value(b, args[0]), number_or(attrs, "alpha", 1), 1)};
+  return {exponential_tail(b, real_value(b, args[0]), number_or(attrs, "alpha", 1), 1)};
 }
 Values expand_celu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
   double alpha = number_or(attrs, "alpha", 1);
-  return {exponential_tail(b, inexact_value(b, args[0]), alpha, alpha)};
+  return {exponential_tail(b, real_value(b, args[0]), alpha, alpha)};
 }
 // Source of the constants: Klambauer et al., "Self-normalizing neural networks".
 Values expand_selu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId tail = exponential_tail(b, inexact_value(b, args[0]), 1.6732632423543772848170429916717, 1);
+  ValueId tail = exponential_tail(b, real_value(b, args[0]), 1.6732632423543772848170429916717, 1);
   return {times(b, tail, 1.0507009873554804934193349852946)};
 }
 Values expand_leaky_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
@@ -58,28 +62,29 @@ ValueId relu6(GraphBuilder& b, ValueId x) {
   auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return where((at[0] > 0.0) & (at[0] < 6.0), tangents[0], 0.0); };
   return with_derivative({Term(b, x)}, {value, tangent}).id();
 }
-Values expand_relu6(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {relu6(b, inexact_value(b, args[0]))}; }
+Values expand_relu6(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {relu6(b, real_value(b, args[0]))}; }
 ValueId hard_sigmoid(GraphBuilder& b, ValueId x) { return binary(b, kDiv, relu6(b, binary(b, kAdd, x, 3.0)), 6.0); }
-Values expand_hard_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {hard_sigmoid(b, inexact_value(b, args[0]))}; }
+Values expand_hard_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {hard_sigmoid(b, real_value(b, args[0]))}; }
 Values expand_hard_silu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId x = inexact_value(b, args[0]);
+  ValueId x = real_value(b, args[0]);
   return {b.emit1(kMul, {x, hard_sigmoid(b, x)})};
 }
 Values expand_hard_tanh(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId x = inexact_value(b, args[0]);
+  ValueId x = value_of(b, args[0]);
+  if (b.type(x).dtype == DType::kBool) x = as_default_integer(b, x);
   auto constant = [&](double value) { return filled(b, b.type(x), value); };
   ValueId low = choose(b, binary(b, kLess, x, -1.0), constant(-1), x);
   return {choose(b, binary(b, kGreater, x, 1.0), constant(1), low)};
 }
 Values expand_soft_sign(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId x = inexact_value(b, args[0]);
+  ValueId x = number_value(b, args[0]);
   return {b.emit1(kDiv, {x, binary(b, kAdd, unary(b, kAbs, x), 1.0)})};
 }
 Values expand_log_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   return {unary(b, kNeg, applied(b, "softplus", unary(b, kNeg, value_of(b, args[0]))))};
 }
 Values expand_mish(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId x = inexact_value(b, args[0]);
+  ValueId x = number_value(b, args[0]);
   return {b.emit1(kMul, {x, unary(b, kTanh, applied(b, "softplus", x))})};
 }
 Values expand_squareplus(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {

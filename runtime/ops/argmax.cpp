@@ -102,7 +102,7 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Shape kept(b.shape(x).size(), 1);
   if (!attrs.has("axis")) x = reshaped(b, x, {b.type(x).elements()});
   int axis = normalized_axis(op.name, attrs.integer("axis", 0), b.type(x).rank());
-  ValueId result = b.emit1(op, {x}, Attrs{{"axis", std::int64_t(axis)}});
+  ValueId result = as_default_integer(b, b.emit1(op, {x}, Attrs{{"axis", std::int64_t(axis)}}));
   if (!attrs.flag("keepdims")) return {result};
   if (attrs.has("axis")) {
     kept = b.shape(x);

@@ -240,25 +240,23 @@ Term integer_power(const Term& x, std::int64_t exponent) {
   return with_derivative({x}, {value, tangent});
 }
 
-// What jnp's arithmetic makes of bool: numbers.
-DType numeric(const GraphBuilder& b, DType dtype) {
-  return dtype == DType::kBool ? default_dtype(WeakKind::kInteger, b.config().enable_x64) : dtype;
-}
+// What jnp's arithmetic makes of bool: numbers, int32 also with x64.
+DType numeric(DType dtype) { return dtype == DType::kBool ? DType::kInt32 : dtype; }
 Values expand_numeric(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return b.emit(op, broadcast_together(b, op.name, args, numeric(b, promoted_dtype(b, args))), attrs);
+  return b.emit(op, broadcast_together(b, op.name, args, numeric(promoted_dtype(b, args))), attrs);
 }
 
 // The remainder with the sign of x; of integers by 0 it is 0.
 Values expand_fmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   const DType dtype = promoted_dtype(b, args);
-  Values xy = broadcast_together(b, op.name, args, numeric(b, dtype));
+  Values xy = broadcast_together(b, op.name, args, numeric(dtype));
   if (is_integer(dtype)) xy[1] = b.emit1(kSelect, {binary(b, kEqual, xy[1], 0.0), filled(b, b.type(xy[1]), 1.0), xy[1]});
   return b.emit(kRem, xy);
 }
 
 // Of complex numbers -i log((x + i y) / sqrt(x^2 + y^2)).
 Values expand_atan2(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  DType dtype = inexact(b, promoted_dtype(b, args));
+  DType dtype = inexact(promoted_dtype(b, args));
   if (!is_complex(dtype)) return expand_inexact(b, op, args, attrs);
   Values yx = broadcast_together(b, op.name, args, dtype);
   auto times_i = [&](ValueId z, double sign) { return b.emit1(kMul, {z, filled(b, b.type(z), Scalar{std::complex<double>(0, sign)})}); };
@@ -271,7 +269,7 @@ Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   const Scalar* scalar = std::get_if<Scalar>(&args[1]);
   const std::int64_t* exponent = scalar ? std::get_if<std::int64_t>(&scalar->value) : nullptr;
   if (exponent == nullptr || !std::holds_alternative<ValueId>(args[0])) return expand_numeric(b, op, args, attrs);
-  ValueId x = value_of(b, args[0], numeric(b, promoted_dtype(b, args)));
+  ValueId x = value_of(b, args[0], numeric(promoted_dtype(b, args)));
   if (*exponent < 0 && is_integer(b.type(x).dtype))
     throw_user_error("{}: Integers cannot be raised to negative powers, got integer dtype {} and exponent {}; convert to float32 first",
                      op.name, name_of(b.type(x).dtype), *exponent);
@@ -280,7 +278,7 @@ Values expand_pow(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
 
 // jnp.right_shift keeps the sign of signed integers.
 Values expand_right_shift(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  DType dtype = numeric(b, promoted_dtype(b, args));
+  DType dtype = numeric(promoted_dtype(b, args));
   return b.emit(is_unsigned_integer(dtype) ? kShiftRightLogical : op, broadcast_together(b, op.name, args, dtype), attrs);
 }
 

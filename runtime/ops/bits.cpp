@@ -135,7 +135,7 @@ Values expand_frexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 // x * 2^y; x is split, as in JAX, so that 2^y may be beyond all numbers where the result is not.
 Values expand_ldexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Terms xy;
-  for (ValueId id : broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args)))) xy.emplace_back(b, id);
+  for (ValueId id : broadcast_together(b, op.name, args, inexact(promoted_dtype(b, args)))) xy.emplace_back(b, id);
   const Term &x = xy[0], by = xy[1];
   const auto [fraction, own_power] = differentiable_split(op, x);
   const Term power = converted(own_power, x.dtype()) + by, is_up = power > 0.0;
@@ -164,7 +164,7 @@ Values expand_iscomplex(GraphBuilder& b, const OpDef&, Args args, const Attrs&) 
 }
 
 Values expand_float_power(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  DType dtype = inexact(b, promoted_dtype(b, args));
+  DType dtype = inexact(promoted_dtype(b, args));
   return {call(b, "power", {Term(b, value_of(b, args[0], dtype)), Term(b, value_of(b, args[1], dtype))}).id()};
 }
 

@@ -12,7 +12,7 @@ Term moved_last(const Term& x, int axis) {
 }
 
 std::vector<Term> inexact_terms(GraphBuilder& b, Args args) {
-  DType dtype = inexact(b, promoted_dtype(b, args));
+  DType dtype = inexact(promoted_dtype(b, args));
   std::vector<Term> terms;
   for (const Arg& arg : args) terms.emplace_back(b, value_of(b, arg, dtype));
   return terms;
@@ -139,7 +139,7 @@ Values expand_interp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
 
 // Steps of more than half a period become the smallest that lead to the same place.
 Values expand_unwrap(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  Term x = as_inexact(term(b, args[0]));
+  Term x = as_inexact_beside(term(b, args[0]), WeakKind::kReal);
   if (is_complex(x.dtype())) throw_user_error("{} does not support complex inputs.", op.name);
   int axis = normalized_axis(op.name, attrs.integer("axis", -1), x.rank());
   std::int64_t n = x.size(axis);

@@ -50,7 +50,7 @@ Values expand_pmean(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   std::int64_t size = group_attrs(b, op, attrs).integer("axis_size");
   Values results;
   for (const Arg& arg : args) {
-    ValueId x = converted(b, value_of(b, arg), inexact(b, dtype_of_arg(b, arg)));
+    ValueId x = converted(b, value_of(b, arg), inexact(dtype_of_arg(b, arg)));
     ValueId sum = expand_reduction(b, kPsum, std::vector<Arg>{x}, attrs).at(0);
     results.push_back(binary(b, kDiv, sum, double(size)));
   }

@@ -48,7 +48,9 @@ Term operator!(const Term& x) { return call("logical_not", x); }
 Term where(const Term& condition, const Item& x, const Item& y) { return call(condition.builder(), "select", {condition, x, y}); }
 
 Term converted(const Term& x, DType dtype) { return {x.builder(), converted(x.builder(), x.id(), dtype)}; }
-Term as_inexact(const Term& x) { return converted(x, inexact(x.builder(), x.dtype())); }
+Term as_inexact(const Term& x) { return converted(x, inexact(x.dtype())); }
+Term as_inexact_beside(const Term& x, WeakKind kind) { return converted(x, inexact_beside(x.builder(), x.dtype(), kind)); }
+Term as_default_integer(const Term& x) { return {x.builder(), as_default_integer(x.builder(), x.id())}; }
 Term reshaped(const Term& x, const Shape& shape) { return {x.builder(), reshaped(x.builder(), x.id(), shape)}; }
 Term raveled(const Term& x) { return reshaped(x, {x.elements()}); }
 Term transposed(const Term& x, const std::vector<int>& axes) { return {x.builder(), transposed(x.builder(), x.id(), axes)}; }

@@ -72,8 +72,10 @@ Term operator!(const Term& x);
 Term where(const Term& condition, const Item& x, const Item& y);
 
 Term converted(const Term& x, DType dtype);
-// Integers and bool as float32 (float64 with x64).
+// Integers and bool as float32, those of 64 bits as float64.
 Term as_inexact(const Term& x);
+Term as_inexact_beside(const Term& x, WeakKind kind);
+Term as_default_integer(const Term& x);
 Term reshaped(const Term& x, const Shape& shape);
 Term raveled(const Term& x);
 Term transposed(const Term& x, const std::vector<int>& axes);

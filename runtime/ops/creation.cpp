@@ -55,8 +55,8 @@ Values expand_arange(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
 // The same between arrays, along a new axis; the last part is stop itself, joined to the others. As JAX lowers it.
 Values linspace_of_arrays(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Args ends = args.first(2);
-  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : inexact(b, promoted_dtype(b, ends));
-  DType computed = inexact(b, promote(promoted_dtype(b, ends), is_inexact(dtype) ? dtype : promoted_dtype(b, ends), b.config().enable_x64));
+  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : inexact(promoted_dtype(b, ends));
+  DType computed = inexact(promote(promoted_dtype(b, ends), is_inexact(dtype) ? dtype : promoted_dtype(b, ends), b.config().enable_x64));
   std::int64_t count = static_integer(op, args, 2, attrs, "num", 50);
   if (count < 0) throw_user_error("linspace: Number of samples, {}, must be non-negative", count);
   bool endpoint = attrs.flag("endpoint", true);
@@ -91,7 +91,7 @@ Values expand_linspace(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   check_shape(op.name, {count});
   std::int64_t steps = endpoint ? count - 1 : count;
   // Narrow and whole dtypes are computed in float32 and rounded at the end.
-  ValueId index = iota_of(b, is_inexact(dtype) && !is_half(dtype) ? dtype : inexact(b, DType::kBool), count);
+  ValueId index = iota_of(b, is_half(dtype) ? DType::kFloat32 : inexact(dtype), count);
   if (steps <= 0) return {converted(b, filled(b, b.type(index), first), dtype)};
   // start * (1 - t) + stop * t, as jnp.linspace.
   ValueId t = binary(b, kDiv, index, double(steps));
@@ -106,8 +106,8 @@ Values expand_linspace(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 
 // base ** linspace(start, stop, num).
 Values expand_logspace(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  DType dtype = dtype_or(b, attrs, WeakKind::kReal);
-  Attrs own{{"dtype", inexact(b, dtype)}};
+  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : inexact(promoted_dtype(b, args.first(2)));
+  Attrs own{{"dtype", inexact(dtype)}};
   for (std::string_view name : {"num", "endpoint"})
     if (const AttrValue* value = attrs.find(name)) own.set(name, *value);
   ValueId exponents = kLinspace.expand(b, kLinspace, args, own).at(0);

@@ -198,13 +198,13 @@ Values in_parts(GraphBuilder& b, const Values& operands, const Attrs& attrs, int
   return {reshaped(b, b.emit1(*kCombine, {inside, spread}), shape)};
 }
 
-// jax.numpy's: over the elements in row-major order where there is no axis; sums of bool count in int32.
+// jax.numpy's: over the elements in row-major order where there is no axis; sums of bool count in the default integers.
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   if (!attrs.has("axis")) x = reshaped(b, x, {b.type(x).elements()});  // first, as in JAX: truths are moved in bytes
   if (attrs.has("dtype")) x = converted(b, x, attrs.dtype("dtype"));
   bool is_sum = op.name == "cumsum" || op.name == "cumprod";
-  if (is_sum && b.type(x).dtype == DType::kBool) x = converted(b, x, DType::kInt32);
+  if (is_sum && b.type(x).dtype == DType::kBool) x = as_default_integer(b, x);
   Attrs own{{"axis", std::int64_t(normalized_axis(op.name, attrs.integer("axis", 0), b.type(x).rank()))}};
   if (attrs.flag("reverse")) own.set("reverse", true);
   Values result = b.emit(op, {x}, own);

@@ -54,7 +54,7 @@ std::vector<Batched> batch_matrices(GraphBuilder& b, const BatchArgs& args) {
 
 Values expand_matrices(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Values operands;
-  DType dtype = inexact(b, promoted_dtype(b, args));
+  DType dtype = inexact(promoted_dtype(b, args));
   for (const Arg& arg : args) operands.push_back(value_of(b, arg, dtype));
   return b.emit(op, operands, attrs);
 }

@@ -31,6 +31,7 @@ struct Entry {
   const Distribution* distribution;
   DistributionFunction function;
   Weakness weakness;
+  bool takes_complex;
 };
 
 const std::map<std::string_view, const Entry*>& entries_by_name();
@@ -51,8 +52,8 @@ Values expand_member(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
     else
       throw_user_error("{}() missing 1 required positional argument: '{}'", op.name, each.name);
   }
-  const DType dtype = inexact(b, promoted_dtype(b, given));
-  if (is_complex(dtype)) throw_user_error("{} does not support complex-valued inputs.", op.name);
+  const DType dtype = inexact(promoted_dtype(b, given));
+  if (is_complex(dtype) && !entry.takes_complex) throw_user_error("{} does not support complex-valued inputs.", op.name);
   std::vector<Term> terms;
   for (const Arg& arg : given) terms.emplace_back(b, value_of(b, arg, dtype));
   return {entry.function(terms).id()};
@@ -81,7 +82,7 @@ struct Table {
     SL_CHECK(kind != std::end(kKinds), "no kind {}", member.name);
     entries.push_back({fmt::format("stats.{}.{}", distribution.name, member.name),
                        fmt::format("{} of {} distribution: args x{}.", kind->doc, distribution.called, parameters), attrs, &distribution,
-                       member.function, member.weakness});
+                       member.function, member.weakness, member.takes_complex});
   }
 };
 

@@ -7,20 +7,22 @@
 
 namespace shardlab::ops {
 
-// The value, then the parameters in their order; real numbers of one dtype, each in a shape of its own.
+// The value, then the parameters in their order; numbers of one dtype, each in a shape of its own.
 using DistributionTerms = std::span<const Term>;
 using DistributionFunction = Term (*)(DistributionTerms);
 
 struct DistributionParameter {
   std::string_view name;
-  std::optional<double> otherwise = {};
+  std::optional<std::int64_t> otherwise = {};
 };
 struct DistributionMember {
   std::string_view name;  // logpdf, cdf …
   DistributionFunction function;
   Weakness weakness = Weakness::kNever;  // as jax.scipy.stats has it, function by function
+  bool takes_complex = false;            // likewise
 };
-inline constexpr Weakness kWeak = Weakness::kOfAll;
+inline constexpr Weakness kWeak = Weakness::kOfAll, kStrong = Weakness::kNever;
+inline constexpr bool kComplexToo = true;
 struct Distribution {
   std::string_view name, called;
   std::span<const DistributionParameter> parameters;

@@ -42,18 +42,27 @@ Term norm_logpdf(Given g) {
 }
 Term norm_cdf(Given g) { return call("ndtr", scaled(g)); }
 Term norm_logcdf(Given g) { return call("log_ndtr", scaled(g)); }
-Term norm_ppf(Given g) { return unscaled(g, call("ndtri", g[0])); }
-constexpr DistributionMember kNorm[] = {{"logpdf", norm_logpdf}, {"pdf", exp_of<norm_logpdf>}, {"cdf", norm_cdf},
-                                        {"logcdf", norm_logcdf}, {"sf", mirrored<norm_cdf>},   {"logsf", mirrored<norm_logcdf>},
-                                        {"ppf", norm_ppf},       {"isf", from_above<norm_ppf>}};
+Term norm_ppf(Given g) {  // in JAX of the default dtype
+  return converted(unscaled(g, call("ndtri", g[0])), default_dtype(WeakKind::kReal, g[0].builder().config().enable_x64));
+}
+constexpr DistributionMember kNorm[] = {{"logpdf", norm_logpdf, kStrong, kComplexToo},
+                                        {"pdf", exp_of<norm_logpdf>, kStrong, kComplexToo},
+                                        {"cdf", norm_cdf},
+                                        {"logcdf", norm_logcdf},
+                                        {"sf", mirrored<norm_cdf>},
+                                        {"logsf", mirrored<norm_logcdf>},
+                                        {"ppf", norm_ppf},
+                                        {"isf", from_above<norm_ppf>}};
 
 Term cauchy_logpdf(Given g) { return -(log(M_PI * g[2]) + call("log1p", call("square", scaled(g)))); }
 Term cauchy_cdf(Given g) { return 0.5 + call("arctan", scaled(g)) * (1 / M_PI); }
 Term cauchy_ppf(Given g) { return unscaled(g, call("tan", M_PI * g[0] - M_PI / 2)); }
 Term cauchy_isf(Given g) { return unscaled(g, call("tan", M_PI / 2 - M_PI * g[0])); }
 constexpr DistributionMember kCauchy[] = {
-    {"logpdf", cauchy_logpdf},    {"pdf", exp_of<cauchy_logpdf>},          {"cdf", cauchy_cdf}, {"logcdf", log_of<cauchy_cdf>},
-    {"sf", mirrored<cauchy_cdf>}, {"logsf", mirrored<log_of<cauchy_cdf>>}, {"ppf", cauchy_ppf}, {"isf", cauchy_isf}};
+    {"logpdf", cauchy_logpdf, kStrong, kComplexToo},    {"pdf", exp_of<cauchy_logpdf>, kStrong, kComplexToo},
+    {"cdf", cauchy_cdf, kStrong, kComplexToo},          {"logcdf", log_of<cauchy_cdf>, kStrong, kComplexToo},
+    {"sf", mirrored<cauchy_cdf>, kStrong, kComplexToo}, {"logsf", mirrored<log_of<cauchy_cdf>>, kStrong, kComplexToo},
+    {"ppf", cauchy_ppf, kStrong, kComplexToo},          {"isf", cauchy_isf, kStrong, kComplexToo}};
 
 Term expon_logpdf(Given g) { return where(g[0] < g[1], kNoChance, -(scaled(g) + log(g[2]))); }
 Term expon_logsf(Given g) { return where(g[0] < g[1], 0.0, scaled_down(g)); }
@@ -61,8 +70,9 @@ Term expon_cdf(Given g) { return where(g[0] < g[1], 0.0, -call("expm1", scaled_d
 Term expon_logcdf(Given g) { return call("log1p", -exp(expon_logsf(g))); }
 Term expon_ppf(Given g) { return of_share(g[0], g[1] - g[2] * call("log1p", -g[0])); }
 constexpr DistributionMember kExpon[] = {
-    {"logpdf", expon_logpdf, kWeak},    {"pdf", exp_of<expon_logpdf>, kWeak}, {"cdf", expon_cdf, kWeak}, {"logcdf", expon_logcdf, kWeak},
-    {"sf", exp_of<expon_logsf>, kWeak}, {"logsf", expon_logsf, kWeak},        {"ppf", expon_ppf, kWeak}};
+    {"logpdf", expon_logpdf, kWeak},       {"pdf", exp_of<expon_logpdf>, kWeak}, {"cdf", expon_cdf, kWeak},
+    {"logcdf", expon_logcdf, kWeak},       {"sf", exp_of<expon_logsf>, kWeak},   {"logsf", expon_logsf, kWeak},
+    {"ppf", expon_ppf, kWeak, kComplexToo}};
 
 Term laplace_logpdf(Given g) { return -(call("abs", g[0] - g[1]) / g[2] + log(2.0 * g[2])); }
 Term laplace_cdf(Given g) {
@@ -79,15 +89,18 @@ Term logistic_cdf(Given g) { return call("logistic", scaled(g)); }
 Term logistic_sf(Given g) { return call("logistic", -scaled(g)); }
 Term logistic_ppf(Given g) { return unscaled(g, call("logit", g[0])); }
 Term logistic_isf(Given g) { return unscaled(g, -call("logit", g[0])); }
-constexpr DistributionMember kLogistic[] = {{"logpdf", logistic_logpdf},  {"pdf", exp_of<logistic_logpdf>},
-                                            {"cdf", logistic_cdf, kWeak}, {"sf", logistic_sf, kWeak},
-                                            {"ppf", logistic_ppf},        {"isf", logistic_isf}};
+constexpr DistributionMember kLogistic[] = {
+    {"logpdf", logistic_logpdf, kStrong, kComplexToo}, {"pdf", exp_of<logistic_logpdf>, kStrong, kComplexToo},
+    {"cdf", logistic_cdf, kWeak, kComplexToo},         {"sf", logistic_sf, kWeak, kComplexToo},
+    {"ppf", logistic_ppf, kStrong, kComplexToo},       {"isf", logistic_isf, kStrong, kComplexToo}};
 
 Term uniform_logpdf(Given g) { return where((g[0] > g[1] + g[2]) | (g[0] < g[1]), kNoChance, -log(g[2])); }
 Term uniform_cdf(Given g) { return where(g[0] < g[1], 0.0, where(g[0] > g[1] + g[2], 1.0, scaled(g))); }
 Term uniform_ppf(Given g) { return of_share(g[0], g[1] + g[2] * g[0]); }
-constexpr DistributionMember kUniform[] = {
-    {"logpdf", uniform_logpdf, kWeak}, {"pdf", exp_of<uniform_logpdf>, kWeak}, {"cdf", uniform_cdf}, {"ppf", uniform_ppf, kWeak}};
+constexpr DistributionMember kUniform[] = {{"logpdf", uniform_logpdf, kWeak},
+                                           {"pdf", exp_of<uniform_logpdf>, kWeak},
+                                           {"cdf", uniform_cdf},
+                                           {"ppf", uniform_ppf, kWeak, kComplexToo}};
 
 // Gumbel's, of the largest and of the smallest of many; without value where the scale is none.
 Term of_scale(Given g, const Term& value) { return where(g[2] > 0.0, value, kNoValue); }
@@ -172,9 +185,13 @@ Term pareto_cdf(Given g) { return where(pareto_below(g), 0.0, 1.0 - pareto_above
 Term pareto_logcdf(Given g) { return where(pareto_below(g), kNoChance, call("log1p", -pareto_above(g))); }
 Term pareto_logsf(Given g) { return where(pareto_below(g), 0.0, -(g[1] * log(scaled(g)))); }
 Term pareto_ppf(Given g) { return of_share(g[0], g[2] + g[3] * call2("power", 1.0 - g[0], -call("reciprocal", g[1]))); }
-constexpr DistributionMember kPareto[] = {
-    {"logpdf", pareto_logpdf},    {"pdf", exp_of<pareto_logpdf>}, {"cdf", pareto_cdf}, {"logcdf", pareto_logcdf, kWeak},
-    {"sf", exp_of<pareto_logsf>}, {"logsf", pareto_logsf},        {"ppf", pareto_ppf}};
+constexpr DistributionMember kPareto[] = {{"logpdf", pareto_logpdf},
+                                          {"pdf", exp_of<pareto_logpdf>},
+                                          {"cdf", pareto_cdf},
+                                          {"logcdf", pareto_logcdf, kWeak},
+                                          {"sf", exp_of<pareto_logsf>},
+                                          {"logsf", pareto_logsf},
+                                          {"ppf", pareto_ppf, kStrong, kComplexToo}};
 
 Term gennorm_power(Given g) { return call2("power", call("abs", g[0]), g[1]); }
 // In JAX's order, in which gradients are summed up: C++ leaves open which operand comes first.

@@ -11,7 +11,7 @@ namespace {
 using Kind = AttrDef::Kind;
 
 std::vector<Term> reals(GraphBuilder& b, const OpDef& op, Args args) {
-  const DType dtype = inexact(b, promoted_dtype(b, args));
+  const DType dtype = inexact(promoted_dtype(b, args));
   if (is_complex(dtype)) throw_user_error("{} does not support complex-valued inputs.", op.name);
   std::vector<Term> terms;
   for (const Arg& arg : args) terms.emplace_back(b, value_of(b, arg, dtype));
@@ -75,7 +75,7 @@ Term multinomial_logpmf(GraphBuilder& b, const OpDef& op, Args args) {
   for (std::size_t i : {0, 1})
     if (!is_integer(dtype_of_arg(b, args[i])))
       throw_user_error("{}: x and n must be of integer type; got dtype {}", op.name, name_of(dtype_of_arg(b, args[i])));
-  const DType dtype = inexact(b, dtype_of_arg(b, args[2]));
+  const DType dtype = inexact(dtype_of_arg(b, args[2]));
   const Term x(b, value_of(b, args[0], dtype)), n(b, value_of(b, args[1], dtype)), p(b, value_of(b, args[2], dtype));
   const Term each = call(b, "xlogy", {x, p}) - call("lgamma", x + 1.0);
   const Term value = call("lgamma", n + 1.0) + summed(each, {each.rank() - 1});

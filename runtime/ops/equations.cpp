@@ -12,7 +12,7 @@ constexpr std::int64_t kDegreeMax = 4095;
 // Rows of x and y are multiplied by the weights. Columns of powers are scaled to length 1 before they are fitted.
 Values expand_polyfit(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const std::int64_t degree = static_integer(op, args, 2, attrs, "deg");
-  const DType dtype = inexact(b, promoted_dtype(b, args.first(2)));
+  const DType dtype = inexact(promoted_dtype(b, args.first(2)));
   const Term x(b, value_of(b, args[0], dtype));
   Term y(b, value_of(b, args[1], dtype));
   if (degree < 0 || degree > kDegreeMax) throw_user_error("{}: expected deg >= 0, and at most {}, got {}", op.name, kDegreeMax, degree);

@@ -95,15 +95,14 @@ bool is_inverse(FftKind kind) { return kind == FftKind::kInverse || kind == FftK
 ValueId complex_value(GraphBuilder& b, ValueId x) {
   DType dtype = b.type(x).dtype;
   if (is_complex(dtype)) return x;
-  bool wide = b.config().enable_x64 && (dtype == DType::kFloat64 || !is_floating(dtype));
-  return converted(b, x, wide ? DType::kComplex128 : DType::kComplex64);
+  return converted(b, x, inexact(dtype) == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64);
 }
 
 ValueId real_value(GraphBuilder& b, const OpDef& op, ValueId x) {
   DType dtype = b.type(x).dtype;
   if (is_complex(dtype)) throw_user_error("{}: only real valued inputs supported for rfft, got {}; use fft", op.name, name_of(dtype));
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return x;
-  return converted(b, x, is_floating(dtype) ? DType::kFloat32 : inexact(b, dtype));
+  return converted(b, x, is_floating(dtype) ? DType::kFloat32 : inexact(dtype));
 }
 
 // The factor that "norm" asks for beyond what the transform itself scales by.

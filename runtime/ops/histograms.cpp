@@ -28,7 +28,7 @@ Term edges_of(const OpDef& op, const Term& x, std::int64_t count, const Attrs& a
   GraphBuilder& b = x.builder();
   if (count < 1) throw_user_error("{}: bins must be at least 1, got {}", op.name, count);
   check_shape(op.name, {count + 1});
-  DType dtype = inexact(b, x.dtype());
+  DType dtype = inexact(x.dtype());
   std::vector<double> given = number_list(op, attrs, "range");
   if (!given.empty() && given.size() != 2) throw_user_error("{}: range must be two numbers, got {}", op.name, given.size());
   std::optional<Term> low, high;
@@ -82,7 +82,7 @@ Values expand_histogram(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   Term edges = edges_or_count(b, op, x, second(op, args, attrs), attrs);
   std::int64_t n = edges.elements();
   if (n < 2) throw_user_error("{}: at least two edges are needed, got {}", op.name, n);
-  DType dtype = promote(inexact(b, x.dtype()), edges.dtype(), b.config().enable_x64);
+  DType dtype = promote(inexact(x.dtype()), edges.dtype(), b.config().enable_x64);
   x = converted(x, dtype);
   edges = converted(edges, dtype);
   Term weights = filled_like(x, 1);
@@ -213,12 +213,14 @@ Values expand_lexsort(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   int axis = normalized_axis(op.name, attrs.integer("axis", -1), first.rank());
   keys.emplace_back(
       Term(b, b.emit1(kIota, {}, Attrs{{"dtype", DType::kInt32}, {"shape", first.shape()}, {"dimension", std::int64_t(axis)}})));
-  return {call_all(b, "sort", keys, Attrs{{"axis", std::int64_t(axis)}, {"num_keys", std::int64_t(args.size())}}).back().id()};
+  const Attrs by_keys{{"axis", std::int64_t(axis)}, {"num_keys", std::int64_t(args.size())}};
+  return {as_default_integer(call_all(b, "sort", keys, by_keys).back()).id()};
 }
 
 Values expand_sort_complex(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   Term x = call("sort", term(b, args[0]));
-  return {is_complex(x.dtype()) ? x.id() : converted(x, x.dtype() == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64).id()};
+  return {is_complex(x.dtype()) ? x.id()
+                                : converted(x, inexact(x.dtype()) == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64).id()};
 }
 
 using Kind = AttrDef::Kind;

@@ -177,13 +177,13 @@ Values expand_pinv(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
 
 Values expand_matrix_rank(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Term x = operand(b, args[0]);
-  if (x.rank() < 2) return {converted(call("any", x != 0.0), DType::kInt32).id()};
+  if (x.rank() < 2) return {as_default_integer(call("any", x != 0.0)).id()};
   check_matrix(op, x.type());
   Term s = singular_values(x);
   const double scale = double(std::max(x.size(-1), x.size(-2))) * epsilon_of(x.dtype());
   const bool is_given = attrs.has("rtol");
   Term is_counted = is_given ? s > attrs.number("rtol") : s.size(-1) == 0 ? s > 0.0 : s > expanded(last(s, 0), s.rank() - 1) * scale;
-  return {summed(converted(is_counted, DType::kInt32), {s.rank() - 1}).id()};
+  return {as_default_integer(summed(converted(is_counted, DType::kInt32), {s.rank() - 1})).id()};
 }
 
 // x, residuals, rank, singular values.
@@ -207,7 +207,7 @@ Values expand_lstsq(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   Term x = matrix_product(scaled_columns(adjoint(found[2]), inverted), matrix_product(adjoint(u), right));
   Term missing = right - matrix_product(a, x);
   Term residuals = summed(real_part(is_complex(a.dtype()) ? missing * call("conj", missing) : missing * missing), {0});
-  Term rank = summed(converted(is_kept, DType::kInt32), {0});
+  Term rank = as_default_integer(summed(converted(is_kept, DType::kInt32), {0}));
   return ids({is_vector ? part(x, 1, 0) : x, residuals, rank, s});
 }
 

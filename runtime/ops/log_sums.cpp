@@ -50,7 +50,7 @@ Term share(const Term& x, const Term& sum) {
 template <int kBase>
 Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Terms xy;
-  for (ValueId id : ranked_together(b, op.name, args, inexact(b, promoted_dtype(b, args)))) xy.emplace_back(b, id);
+  for (ValueId id : ranked_together(b, op.name, args, inexact(promoted_dtype(b, args)))) xy.emplace_back(b, id);
   auto tangent = [](const Terms& at, const Term& sum, const Terms& tangents) {
     const Term by_x = tangents[0] * share<kBase>(at[0], sum);
     return by_x + tangents[1] * share<kBase>(at[1], sum);
@@ -61,7 +61,7 @@ Values expand_logaddexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
 Values expand_softplus(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   auto value = [](const Terms& x) { return log_sum<0>({x[0], filled_like(x[0], 0)}); };
   auto tangent = [](const Terms& x, const Term& sum, const Terms& tangents) { return tangents[0] * share<0>(x[0], sum); };
-  return {with_derivative({as_inexact(term(b, args[0]))}, {value, tangent}).id()};
+  return {with_derivative({as_inexact_beside(term(b, args[0]), WeakKind::kInteger)}, {value, tangent}).id()};
 }
 
 }  // namespace

@@ -13,8 +13,9 @@ struct Surroundings {
   Where where;
   std::string user_op;
 
-  explicit Surroundings(const GraphBuilder& outer) : config(outer.config()), bound(outer.bound()) {
-    if (outer.graph().nodes.empty()) return;
+  explicit Surroundings(const GraphBuilder& outer)
+      : config(outer.config()), bound(outer.bound()), where(outer.present_where()), user_op(outer.present_op()) {
+    if (!user_op.empty() || outer.graph().nodes.empty()) return;
     where = outer.graph().nodes.back().where;
     user_op = outer.graph().nodes.back().user_op;
   }

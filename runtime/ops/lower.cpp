@@ -62,8 +62,17 @@ DType promoted_dtype(const GraphBuilder& b, Args args) {
   return dtype ? promote_with_weak(*dtype, weak, x64) : default_dtype(weak, x64);
 }
 
-DType inexact(const GraphBuilder& b, DType dtype) {
-  return is_inexact(dtype) ? dtype : default_dtype(WeakKind::kReal, b.config().enable_x64);
+DType inexact(DType dtype) {
+  if (is_inexact(dtype)) return dtype;
+  return size_of(dtype) == 8 ? DType::kFloat64 : DType::kFloat32;
+}
+
+DType inexact_beside(const GraphBuilder& b, DType dtype, WeakKind kind) {
+  return inexact(promote_with_weak(dtype, kind, b.config().enable_x64));
+}
+
+ValueId as_default_integer(GraphBuilder& b, ValueId value) {
+  return converted(b, value, default_dtype(WeakKind::kInteger, b.config().enable_x64));
 }
 
 DType dtype_or(const GraphBuilder& b, const Attrs& attrs, WeakKind kind) {
@@ -159,7 +168,7 @@ Values expand_promoted(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 }
 
 Values expand_inexact(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return b.emit(op, broadcast_together(b, op.name, args, inexact(b, promoted_dtype(b, args))), attrs);
+  return b.emit(op, broadcast_together(b, op.name, args, inexact(promoted_dtype(b, args))), attrs);
 }
 
 Values expand_plain(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

@@ -15,8 +15,12 @@ DType dtype_of_arg(const GraphBuilder& b, const Arg& arg);
 Shape shape_of_arg(const GraphBuilder& b, const Arg& arg);
 // What operands promote to together; scalars are weak.
 DType promoted_dtype(const GraphBuilder& b, Args args);
-// float32 (float64 with x64) in place of integers and bool.
-DType inexact(const GraphBuilder& b, DType dtype);
+// float32 in place of bool and integers, float64 in place of those of 64 bits (JAX's to_inexact_dtype).
+DType inexact(DType dtype);
+// The same of what a dtype becomes beside a number of this kind: integers are the default float beside a real one.
+DType inexact_beside(const GraphBuilder& b, DType dtype, WeakKind kind);
+// Places and counts, which are computed in int32 and which JAX gives in its default type: as int64 where x64 is on.
+ValueId as_default_integer(GraphBuilder& b, ValueId value);
 // The dtype asked for by the attribute "dtype", else the default of a kind: int32, float32, complex64; with x64 the wide ones.
 DType dtype_or(const GraphBuilder& b, const Attrs& attrs, WeakKind kind);
 

@@ -133,7 +133,7 @@ Values expand_permutation(GraphBuilder& b, const OpDef& op, Args args, const Att
 Values expand_lu_solve(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const std::int64_t trans = attrs.integer("trans", 0);
   if (trans < 0 || trans > 2) throw_user_error("{}: 'trans' value must be 0, 1, or 2, got {}", op.name, trans);
-  const DType dtype = inexact(b, promoted_dtype(b, std::vector<Arg>{args[0], args[2]}));
+  const DType dtype = inexact(promoted_dtype(b, std::vector<Arg>{args[0], args[2]}));
   Term factors(b, value_of(b, args[0], dtype)), right(b, value_of(b, args[2], dtype));
   const Term pivots = term(b, args[1]);
   const bool is_vector = right.rank() == 1;

@@ -55,7 +55,7 @@ Values expand_nan_extremum(GraphBuilder& b, const OpDef&, Args args, const Attrs
 
 ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
-  return converted(b, x, inexact(b, b.type(x).dtype));
+  return converted(b, x, inexact(b.type(x).dtype));
 }
 ValueId nanmean(GraphBuilder& b, ValueId x, Args args, const Attrs& attrs) {
   ValueId total = applied(b, "sum", replaced(b, x, 0), args, attrs);

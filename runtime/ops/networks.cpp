@@ -70,11 +70,11 @@ Values expand_standardize(GraphBuilder& b, const OpDef& op, Args args, const Att
 }
 
 Values expand_sparse_plus(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  Term x = as_inexact(term(b, args[0])), y = x + 1.0;
+  Term x = as_inexact_beside(term(b, args[0]), WeakKind::kReal), y = x + 1.0;
   return {where(x <= -1.0, 0.0, where(x >= 1.0, x, y * y / 4.0)).id()};
 }
 Values expand_sparse_sigmoid(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  return {(0.5 * call(b, "clip", {as_inexact(term(b, args[0])) + 1.0, 0.0, 2.0})).id()};
+  return {(0.5 * call(b, "clip", {as_inexact_beside(term(b, args[0]), WeakKind::kReal) + 1.0, 0.0, 2.0})).id()};
 }
 Values expand_log1mexp(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   const Term x = as_inexact(term(b, args[0]));

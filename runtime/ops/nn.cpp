@@ -12,7 +12,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
-  return converted(b, x, inexact(b, b.type(x).dtype));
+  return converted(b, x, inexact(b.type(x).dtype));
 }
 
 std::vector<int> softmax_axes(const GraphBuilder& b, const OpDef& op, ValueId x, const Attrs& attrs) {

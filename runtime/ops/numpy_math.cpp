@@ -17,10 +17,10 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
-  return converted(b, x, inexact(b, b.type(x).dtype));
+  return converted(b, x, inexact(b.type(x).dtype));
 }
 Values inexact_pair_apart(GraphBuilder& b, const OpDef& op, Args args) {
-  return ranked_together(b, op.name, args, inexact(b, promoted_dtype(b, args)));
+  return ranked_together(b, op.name, args, inexact(promoted_dtype(b, args)));
 }
 ValueId is_nan(GraphBuilder& b, ValueId x) { return b.emit1(kNotEqual, {x, x}); }
 ValueId either(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kOr, {x, y}); }
@@ -163,7 +163,7 @@ Values expand_extremum_without_nan(GraphBuilder& b, const OpDef& op, Args args, 
 }
 
 ValueId angle_of(GraphBuilder& b, Args args) {
-  ValueId x = inexact_value(b, args[0]);
+  ValueId x = value_of(b, args[0], inexact_beside(b, dtype_of_arg(b, args[0]), WeakKind::kReal));
   if (!is_complex(b.type(x).dtype)) {
     ValueId turned = choose(b, binary(b, kLess, x, 0.0), filled(b, b.type(x), M_PI), filled(b, b.type(x), 0.0));
     return choose(b, is_nan(b, x), kNan, turned);

@@ -50,7 +50,7 @@ ValueId edge_padded(GraphBuilder& b, ValueId x, int dim, Interval width) {
 
 // From 0 to the edge, which is no part of it, in equal steps; whole numbers are rounded down.
 ValueId ramp_padded(GraphBuilder& b, ValueId x, int dim, Interval width) {
-  DType dtype = b.type(x).dtype, computed = inexact(b, dtype);
+  DType dtype = b.type(x).dtype, computed = inexact(dtype);
   return between(b, x, dim, width, [&](std::int64_t count, bool is_first) {
     TensorType type{computed, b.shape(x)};
     type.shape[std::size_t(dim)] = count;

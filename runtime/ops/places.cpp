@@ -58,14 +58,18 @@ std::vector<Term> nonzero(const OpDef& op, const Term& x, const Attrs& attrs) {
   return result;
 }
 
-Values expand_nonzero(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) { return ids(nonzero(op, term(b, args[0]), attrs)); }
+Values expand_nonzero(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+  std::vector<Term> places = nonzero(op, term(b, args[0]), attrs);
+  for (Term& each : places) each = as_default_integer(each);
+  return ids(places);
+}
 Values expand_flatnonzero(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  return {nonzero(op, raveled(term(b, args[0])), attrs)[0].id()};
+  return {as_default_integer(nonzero(op, raveled(term(b, args[0])), attrs)[0]).id()};
 }
 Values expand_argwhere(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Term x = term(b, args[0]);
   if (x.rank() == 0) throw_user_error("{}: a scalar has no places; use atleast_1d", op.name);
-  return {transposed(stacked(nonzero(op, x, attrs), 0), {1, 0}).id()};
+  return {as_default_integer(transposed(stacked(nonzero(op, x, attrs), 0), {1, 0})).id()};
 }
 
 // The elements where a mask holds, first of all.
@@ -146,6 +150,7 @@ Values expand_unique(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
     later = where(later != 0, later, count);
     results.push_back((later - joined({sliced(begins, 0, 0, 1), sliced(later, 0, 0, size - 1)}, 0)).id());
   }
+  for (std::size_t i = 1; i < results.size(); ++i) results[i] = as_default_integer(b, results[i]);
   return results;
 }
 Values expand_union1d(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kCoefficientsMax = 4096;
 
 std::vector<Term> inexact_terms(GraphBuilder& b, Args args) {
-  DType dtype = inexact(b, promoted_dtype(b, args));
+  DType dtype = inexact(promoted_dtype(b, args));
   std::vector<Term> terms;
   for (const Arg& arg : args) terms.emplace_back(b, value_of(b, arg, dtype));
   return terms;

@@ -53,7 +53,9 @@ Values expand_kaiser(GraphBuilder& b, const OpDef& op, Args args, const Attrs& a
 
 // --- Indices.
 
-Term index_vector(GraphBuilder& b, const std::vector<double>& values) { return constant_vector(b, DType::kInt32, values); }
+Term index_vector(GraphBuilder& b, const std::vector<double>& values) {
+  return constant_vector(b, default_dtype(WeakKind::kInteger, b.config().enable_x64), values);
+}
 constexpr std::int64_t kIndicesMax = 1 << 20;
 
 template <bool kLower>
@@ -84,7 +86,7 @@ Values expand_triangle_from(GraphBuilder& b, const OpDef& op, Args args, const A
 Values diagonal_indices(GraphBuilder& b, const OpDef& op, std::int64_t n, std::int64_t ndim) {
   check_shape(op.name, {n});
   if (ndim < 0 || ndim > 64) throw_user_error("{}: ndim {} is out of range", op.name, ndim);
-  return Values(std::size_t(ndim), numbers(b, DType::kInt32, n).id());
+  return Values(std::size_t(ndim), numbers(b, default_dtype(WeakKind::kInteger, b.config().enable_x64), n).id());
 }
 Values expand_diag_indices(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return diagonal_indices(b, op, static_integer(op, args, 0, attrs, "n"), attrs.integer("ndim", 2));
@@ -99,7 +101,7 @@ Values expand_diag_indices_from(GraphBuilder& b, const OpDef& op, Args args, con
 Values expand_indices(GraphBuilder& b, const OpDef& op, Args, const Attrs& attrs) {
   Shape shape = integer_list_of(attrs, "dimensions");
   check_shape(op.name, shape);
-  DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : DType::kInt32;
+  DType dtype = dtype_or(b, attrs, WeakKind::kInteger);
   std::vector<Term> grids;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Shape along(shape.size(), 1);
@@ -131,7 +133,7 @@ Values expand_unravel_index(GraphBuilder& b, const OpDef& op, Args args, const A
 }
 
 Values expand_geomspace(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  DType dtype = inexact(b, promoted_dtype(b, args.first(2)));
+  DType dtype = inexact(promoted_dtype(b, args.first(2)));
   Term start(b, value_of(b, args[0], dtype)), stop(b, value_of(b, args[1], dtype));
   std::int64_t num = static_integer(op, args, 2, attrs, "num", 50);
   Term sign = call("sign", start);

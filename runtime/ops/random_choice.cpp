@@ -74,7 +74,7 @@ struct Population {
 
 // Places in the population, of the shape asked for.
 ValueId weighted_places(GraphBuilder& b, const OpDef& op, ValueId key, ValueId p, const Shape& shape, bool replace, std::int64_t size) {
-  DType dtype = inexact(b, b.type(p).dtype);
+  DType dtype = inexact(b.type(p).dtype);
   p = converted(b, p, dtype);
   if (b.shape(p) != Shape{size})
     throw_user_error("{}: p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {} and a.shape[axis] is {}.",

@@ -137,7 +137,7 @@ Values expand_binomial(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 
 // Each outcome in turn takes its share of the trials that are left.
 Values expand_multinomial(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  const DType dtype = float_dtype(b, op, attrs), own = inexact(b, promoted_dtype(b, args.subspan(1)));
+  const DType dtype = float_dtype(b, op, attrs), own = inexact(promoted_dtype(b, args.subspan(1)));
   Term n(b, value_of(b, args[1], own)), p(b, value_of(b, args[2], own));
   Shape shape = attrs.has("shape") ? integer_list_of(attrs, "shape") : p.shape();
   check_shape(op.name, shape);

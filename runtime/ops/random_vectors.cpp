@@ -23,7 +23,7 @@ Term factor_of(const OpDef& op, const Term& covariance, const std::string& metho
 }
 
 Values expand_multivariate_normal(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  const DType dtype = dtype_or(b, attrs, WeakKind::kReal);
+  const DType dtype = attrs.has("dtype") ? attrs.dtype("dtype") : inexact(promoted_dtype(b, args.subspan(1)));
   if (!is_floating(dtype)) throw_user_error("dtype argument to `multivariate_normal` must be a float dtype, got {}", name_of(dtype));
   const Term mean(b, value_of(b, args[1], dtype)), covariance(b, value_of(b, args[2], dtype));
   if (mean.rank() < 1) throw_user_error("multivariate_normal requires mean.ndim >= 1, got mean.ndim == {}", mean.rank());

@@ -296,7 +296,7 @@ Values expand_min_pool(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
 }
 Values expand_avg_pool(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
-  x = converted(b, x, inexact(b, b.type(x).dtype));
+  x = converted(b, x, inexact(b.type(x).dtype));
   ValueId total = pooled(b, op, x, attrs, "sum")[0];
   if (attrs.flag("count_include_pad", true)) return {binary(b, kDiv, total, double(element_count(integer_list_of(attrs, "window_shape"))))};
   return {b.emit1(kDiv, {total, pooled(b, op, filled(b, b.type(x), 1.0), attrs, "sum")[0]})};

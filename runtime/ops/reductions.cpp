@@ -138,7 +138,7 @@ ValueId mean_of(GraphBuilder& b, ValueId x, std::optional<ValueId> mask, const s
 
 Values expand_mean(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = with_dtype(b, value_of(b, args[0]), attrs);
-  DType dtype = attrs.has("dtype") ? b.type(x).dtype : inexact(b, b.type(x).dtype);
+  DType dtype = attrs.has("dtype") ? b.type(x).dtype : inexact(b.type(x).dtype);
   x = widened(b, converted(b, x, dtype));
   std::optional<ValueId> mask = mask_of(b, op, args, attrs, b.shape(x));
   return {converted(b, mean_of(b, x, mask, reduced_axes(b, op, x, attrs), keepdims_of(attrs)), dtype)};
@@ -155,7 +155,7 @@ DType variance_dtype(const OpDef& op, DType own, DType asked) {
 // sum(|x - mean|^2) / (n - ddof); NaN where n - ddof is not positive.
 ValueId variance(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
-  DType dtype = inexact(b, b.type(x).dtype);
+  DType dtype = inexact(b.type(x).dtype);
   if (attrs.has("dtype")) dtype = variance_dtype(op, dtype, attrs.dtype("dtype"));
   x = widened(b, converted(b, x, dtype));
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
@@ -169,7 +169,7 @@ ValueId variance(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs
     centered = b.emit1(kMul, {centered, centered});
   bool keepdims = keepdims_of(attrs);
   ValueId total = reduced(b, kReduceSum, masked(b, centered, mask, Scalar{0.0}), axes, keepdims);
-  DType result = real_dtype(attrs.has("dtype") ? inexact(b, attrs.dtype("dtype")) : dtype);
+  DType result = real_dtype(attrs.has("dtype") ? inexact(attrs.dtype("dtype")) : dtype);
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (mask) {
     ValueId divisor = binary(b, kSub, counted(b, *mask, b.type(centered), axes, keepdims), double(ddof));

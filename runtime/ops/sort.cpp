@@ -120,7 +120,7 @@ Values expand_argsort(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
     places = b.emit1(kSub, {filled(b, {DType::kInt32, shape}, double(shape[std::size_t(axis)] - 1)), places});
   }
   ValueId order = b.emit(kSort, {x, places}, Attrs{{"axis", axis}})[1];
-  return {descending ? reversed(b, order, {int(axis)}) : order};
+  return {as_default_integer(b, descending ? reversed(b, order, {int(axis)}) : order)};
 }
 
 // The places are sorted along; tangents are taken from them.

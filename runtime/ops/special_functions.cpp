@@ -12,7 +12,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Term> inexact_terms(GraphBuilder& b, const OpDef& op, Args args) {
   std::vector<Term> terms;
-  DType dtype = inexact(b, promoted_dtype(b, args));
+  DType dtype = inexact(promoted_dtype(b, args));
   for (ValueId id : ranked_together(b, op.name, args, dtype)) terms.emplace_back(b, id);
   return terms;
 }

@@ -13,7 +13,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNan = std
 // The operands as real numbers of one dtype and shape.
 std::vector<Term> reals(GraphBuilder& b, const OpDef& op, Args args) {
   std::vector<Term> terms;
-  const DType dtype = inexact(b, promoted_dtype(b, args));
+  const DType dtype = inexact(promoted_dtype(b, args));
   if (is_complex(dtype)) throw_user_error("{} does not support complex-valued inputs.", op.name);
   for (ValueId id : ranked_together(b, op.name, args, dtype)) terms.emplace_back(b, id);
   return terms;
@@ -179,7 +179,9 @@ Values expand_gammainc(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   return {call(b, kUpper ? "igammac" : "igamma", {ax[0], ax[1]}).id()};
 }
 
-Values expand_exp1(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {call(b, "expn", {1, term(b, args[0])}).id()}; }
+Values expand_exp1(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
+  return {call(b, "expn", {1, as_inexact(term(b, args[0]))}).id()};
+}
 
 // From high orders down, then by the sum of the even ones. Source: Zhang, Jin, Computation of Special Functions (1996), as JAX.
 Values expand_bessel_jn(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {

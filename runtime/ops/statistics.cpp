@@ -12,7 +12,7 @@ namespace {
 
 // sum(x w) / sum(w); the weights have the shape of x, or that of the axes. Without them it is the mean.
 Values expand_average(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  DType dtype = inexact(b, promoted_dtype(b, args));
+  DType dtype = inexact(promoted_dtype(b, args));
   ValueId x = value_of(b, args[0], dtype);
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
   bool keepdims = attrs.flag("keepdims");

@@ -70,7 +70,7 @@ TriangularSolve how(const Attrs& attrs) {
 }
 
 Values expand(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  const DType dtype = inexact(b, promoted_dtype(b, args));
+  const DType dtype = inexact(promoted_dtype(b, args));
   return {triangular_solution(Term(b, value_of(b, args[0], dtype)), Term(b, value_of(b, args[1], dtype)), how(attrs)).id()};
 }
 

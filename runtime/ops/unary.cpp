@@ -168,7 +168,7 @@ ValueId by_parts(GraphBuilder& b, const OpDef& op, ValueId x) {
 Values expand_rint(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   ValueId x = value_of(b, args[0]);
   DType dtype = b.type(x).dtype;
-  if (!is_inexact(dtype)) return {converted(b, x, inexact(b, DType::kInt32))};
+  if (!is_inexact(dtype)) return {converted(b, x, default_dtype(WeakKind::kReal, b.config().enable_x64))};
   return {is_complex(dtype) ? by_parts(b, kRound, x) : b.emit1(kRound, {x})};
 }
 // round(x, decimals): round(x * 10^decimals) / 10^decimals.
@@ -183,12 +183,13 @@ Values expand_round(GraphBuilder& b, const OpDef& op, Args args, const Attrs& at
   }
   if (decimals == 0) return {is_complex(dtype) ? by_parts(b, op, x) : b.emit1(op, {x})};
   if (decimals < -400 || decimals > 400) throw_user_error("{}: decimals is {}, wanted a small whole number", op.name, decimals);
-  // JAX rounds complex numbers by part, and 16-bit ones in float32.
-  if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; round the parts", op.name, name_of(dtype));
-  ValueId wide = is_half(dtype) ? converted(b, x, DType::kFloat32) : x;
-  double factor = std::pow(10.0, double(decimals));
-  ValueId rounded = binary(b, kDiv, b.emit1(op, {binary(b, kMul, wide, factor)}), factor);
-  return {converted(b, rounded, dtype)};
+  auto rounded = [&](ValueId part) {  // 16-bit floats in float32, as in JAX
+    ValueId wide = is_half(dtype) ? converted(b, part, DType::kFloat32) : part;
+    double factor = std::pow(10.0, double(decimals));
+    return converted(b, binary(b, kDiv, b.emit1(op, {binary(b, kMul, wide, factor)}), factor), real_dtype(dtype));
+  };
+  if (!is_complex(dtype)) return {rounded(x)};
+  return {b.emit1(kComplex, {rounded(unary(b, kReal, x)), rounded(unary(b, kImag, x))})};
 }
 // real, conj of a real array is the array itself.
 Values expand_real(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -212,7 +213,7 @@ Values expand_is_finite(GraphBuilder& b, const OpDef& op, Args args, const Attrs
 
 Values expand_square(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
-  if (b.type(x).dtype == DType::kBool) x = converted(b, x, default_dtype(WeakKind::kInteger, b.config().enable_x64));
+  if (b.type(x).dtype == DType::kBool) x = converted(b, x, DType::kInt32);
   return b.emit(op, {x}, attrs);
 }
 

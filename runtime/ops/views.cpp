@@ -71,7 +71,7 @@ Values expand_isnan(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
 Values expand_floor_divide(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   DType dtype = promoted_dtype(b, args);
   if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; divide the parts", op.name, name_of(dtype));
-  if (dtype == DType::kBool) dtype = default_dtype(WeakKind::kInteger, b.config().enable_x64);
+  if (dtype == DType::kBool) dtype = DType::kInt32;
   if (is_floating(dtype)) {
     const OpDef& both = *find_op("divmod");
     return {both.expand(b, both, args, {}).at(0)};

@@ -48,7 +48,7 @@ class Partitioner : DigitSizes {
     const std::int64_t n = count(group), result_parts = count(o.all());
     if (result_parts > 1 && result_parts < n) return std::nullopt;
     auto is_all = [&](const ProductTensor& t, const Dims& dims) { return parts(t, dims) == n; };
-    if (is_all(l, batch_) && is_all(r, batch_) && l.is_cut_as(r, batch_)) return cut_as(l, batch_);
+    if (is_all(l, batch_) && is_all(r, batch_) && (has_windows_ || l.is_cut_as(r, batch_))) return cut_as(l, batch_);
     for (const ProductTensor* t : {&l, &r})
       if (is_all(*t, batch_) && is_all(o, batch_) && t->is_cut_as(o, batch_)) return cut_as(o, batch_);
     if (is_all(l, contracted_) && is_all(r, contracted_) && (may_follow_result || result_parts == 1 || result_parts == n))
@@ -57,7 +57,7 @@ class Partitioner : DigitSizes {
     if (is_all(r, right_) && is_all(o, right_) && r.is_cut_as(o, right_)) return cut_as(o, right_);
     for (const Dims* dims : {&batch_, &left_, &right_})
       if (may_follow_result && is_all(o, *dims)) return cut_as(o, *dims);
-    if (result_parts > 1) return std::nullopt;
+    if (result_parts > 1 || has_windows_) return std::nullopt;
     // A sum over devices where the result is less than what would be gathered.
     if (is_all(r, contracted_) && count(l.all()) == 1 && r.elements() > o.elements()) return cut_as(r, contracted_);
     if (is_all(l, contracted_) && count(r.all()) == 1 && l.elements() > o.elements()) return cut_as(l, contracted_);
@@ -160,8 +160,25 @@ class Partitioner : DigitSizes {
         other.cuts[std::size_t(d)] = p.result.cuts[std::size_t(d)];
         used.insert(used.end(), other.cuts[std::size_t(d)].begin(), other.cuts[std::size_t(d)].end());
       }
-    for (int d : contracted_) other.cuts[std::size_t(d)] = without(leader.cuts[std::size_t(d)], used);
+    for (const Dims* dims : {&batch_, &contracted_})
+      for (int d : *dims) {
+        Digits& cut = other.cuts[std::size_t(d)];
+        if (dims == &contracted_ || cut.empty()) cut = without(leader.cuts[std::size_t(d)], used);
+        used.insert(used.end(), cut.begin(), cut.end());
+      }
     return other;
+  }
+
+  // The dimensions that make a tensor's groups where XLA sees it: those along which the first two devices of a group lie alike, the
+  // repetition by idle digits among them. (Source: FindMatchingPartitionedDimsForGrouping in spmd_partitioner_util.cc.)
+  static std::optional<Dims> dims_of_groups(const ProductTensor& t, const Digits& idle, const Digits& taken, const Digits& order) {
+    auto differs = [&](const Digits& digits) { return !order.empty() && has(digits, order.back()); };
+    Dims dims = t.order;
+    std::erase_if(dims, [&](int d) { return t.cuts[std::size_t(d)].empty() || differs(t.cuts[std::size_t(d)]); });
+    Digits alike = t.along(dims);
+    if (!differs(idle)) alike.insert(alike.end(), idle.begin(), idle.end());
+    if (alike.size() != taken.size() || !has_all(alike, taken)) return std::nullopt;
+    return dims;
   }
 
   // The operand that lacks the dimensions of the groups, where it can be grouped too; it is repeated in each group then.
@@ -180,13 +197,8 @@ class Partitioner : DigitSizes {
           }
       return regrouped(std::move(other), p.group, major(idle, groups), taken, order);
     }
-    Dims in_groups = other.order;
-    std::erase_if(in_groups, [&](int d) {
-      const Digits& cut = other.cuts[std::size_t(d)];
-      return cut.empty() || !has_all(taken, cut);
-    });
-    if (has_all(other.along(in_groups), taken)) {
-      other.clear(in_groups);
+    if (const std::optional<Dims> in_groups = dims_of_groups(other, idle, taken, order)) {
+      other.clear(*in_groups);
       return other;
     }
     const Dims& free = by_left ? right_ : left_;
@@ -230,13 +242,10 @@ class Partitioner : DigitSizes {
     const std::int64_t groups = count(taken), repeated = count(idle);
     if (repeated == count(p.group)) return o;
     if (repeated > 1 && repeated % groups == 0) return regrouped(std::move(o), p.group, major(idle, groups), taken, order);
-    Dims in_groups = o.order;
-    std::erase_if(in_groups, [&](int d) {
-      const Digits& cut = o.cuts[std::size_t(d)];
-      return cut.empty() || !has_all(taken, cut);
-    });
-    if (!has_all(o.along(in_groups), taken)) {
-      in_groups.clear();
+    Dims in_groups;
+    if (const std::optional<Dims> found = dims_of_groups(o, idle, taken, order)) {
+      in_groups = *found;
+    } else {
       for (const Dims* dims : {&left_, &right_, &batch_})
         if (in_groups.empty() && parts(o, *dims) == groups) in_groups = *dims;
     }
@@ -282,8 +291,10 @@ std::optional<Digits> digits_of(const Axes& pieces, const Axes& atoms) {
 
 // Whether one of the dimension's factors is a window's: the others are places that it is put to.
 bool is_walked(const FactorRule& rule, const std::vector<int>& dim) {
-  return dim.size() > 1 &&
-         std::any_of(dim.begin(), dim.end(), [&](int f) { return rule.factors[std::size_t(f)].kind == FactorKind::kReduce; });
+  return dim.size() > 1 && std::any_of(dim.begin(), dim.end(), [&](int f) {
+           const Factor& factor = rule.factors[std::size_t(f)];
+           return factor.kind == FactorKind::kReduce && factor.size > 1;
+         });
 }
 
 // Cut within its factors, and not along windows.

@@ -80,7 +80,7 @@ bool sums_in_groups(const FactorRule& rule) {
 // Into how many parts XLA cuts such a convolution: by the groups of the left operand where that is cut along groups alone and the result is
 // cut so, too, or the kernel's features of one group into as many parts (it takes both for one dimension that is summed over); and then by
 // the batch as far as operand and result are cut alike. Source: XLA's convolution_handler.cc, and its modules.
-std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms) {
+std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms) {
   const FactorRule& rule = op.rule;
   const Projection left = project(forms[0], rule.operands[0], rule.factors), kernel = project(forms[1], rule.operands[1], rule.factors),
                    result = project(forms[2], rule.results[0], rule.factors);
@@ -100,7 +100,8 @@ std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms) 
         std::any_of(rule.operands[1].begin(), rule.operands[1].end(),
                     [&](const std::vector<int>& other) { return other.size() == 2 && other[0] == dim[0]; });
     const bool is_cut_alike =
-        is_of_groups && (axes_of(result, dim[0]) == axes || shardlab::part_count(axes_of(kernel, dim[1])) == shardlab::part_count(axes));
+        is_of_groups && (axes_of(result, dim[0]) == axes || shardlab::part_count(axes) == shardlab::part_count(atoms) ||
+                         shardlab::part_count(axes_of(kernel, dim[1])) == shardlab::part_count(axes));
     if (is_cut_alike && axes_of(left, dim[1]).empty()) parts *= shardlab::part_count(axes);
   }
   return parts > 1 ? parts * batches : 1;
@@ -295,7 +296,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     if (kept == even) share_reduced_cuts(shape, even);
   }
   const std::int64_t product = node.op->reduction ? product_work(problem, node, shape, kept) : std::numeric_limits<std::int64_t>::max();
-  const std::int64_t in_groups = sums_in_groups(shape.rule) ? parts_in_groups(shape, kept) : 0;
+  const std::int64_t in_groups = sums_in_groups(shape.rule) ? parts_in_groups(shape, kept, problem.atoms()) : 0;
   if (as_results_lie && node.op->elementwise)
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});

@@ -67,7 +67,11 @@ class Run:
         self.mesh = Mesh(np.array(ordered).reshape(m["shape"]), tuple(m["axes"]), axis_types=kinds)
 
     def run(self):
-        with jax.set_mesh(self.mesh) if self.is_typed else contextlib.nullcontext():
+        config = self.document.get("config", {})
+        with contextlib.ExitStack() as flags:
+            if "enable_x64" in config: flags.enter_context(jax.enable_x64(config["enable_x64"]))
+            if "threefry_partitionable" in config: flags.enter_context(jax.threefry_partitionable(config["threefry_partitionable"]))
+            if self.is_typed: flags.enter_context(jax.set_mesh(self.mesh))
             for s in self.document["program"]: self.statement(s, self.names, True)
 
     def sharding(self, spec): return NamedSharding(self.mesh, spec_of(spec))
