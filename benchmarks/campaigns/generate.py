@@ -12,6 +12,8 @@ import calls
 import convolutions
 import draws
 import dtypes
+import einsums
+import explicit
 import expressions
 import functions
 import loops
@@ -28,8 +30,9 @@ import slices
 import wide
 from draw import Draw
 
-KINDS = {module.__name__: module.program for module in (calls, convolutions, draws, dtypes, expressions, functions, loops, lookups, networks, operands, options,
-                                                           per_device, products, rearrangements, recurrent, shapes, slices, wide)}
+KINDS = {module.__name__: module.program
+         for module in (calls, convolutions, draws, dtypes, einsums, explicit, expressions, functions, loops, lookups, networks, operands, options, per_device,
+                        products, rearrangements, recurrent, shapes, slices, wide)}
 
 
 def main():

@@ -31,8 +31,9 @@ class Equals {
     return std::nullopt;
   }
 
+  // What the user selects. Where other functions do inside, and in derivatives, whatever is cut decides.
   void check_selected(bool is_asked) const {
-    if (is_asked || is_broadcast()) return;
+    if (is_asked || is_broadcast() || !is_users()) return;
     const std::optional<std::size_t> common = common_from(1, "select cases must have the same shardings, got [{}].", is_asked);
     const bool has_which = !operands_[0].empty() && !is_open(0);
     if (common && has_which && !are_alike(0, *common))
@@ -74,6 +75,11 @@ class Equals {
     std::vector<std::string> shardings;
     for (std::size_t i = first; i < operands_.size(); ++i) shardings.push_back(abstract_sharding_text(operands_[i], values_.mesh));
     fail(fmt::format(fmt::runtime(text), fmt::format("{}", fmt::join(shardings, ", "))));
+  }
+
+  bool is_users() const {
+    static constexpr std::string_view kSelections[] = {"select", "select_n", "where", "choose", "piecewise"};
+    return std::find(std::begin(kSelections), std::end(kSelections), node_.user_op) != std::end(kSelections);
   }
 
   // Operands of several shapes are cut as all of them together, the larger ones too.

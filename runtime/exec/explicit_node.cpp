@@ -70,6 +70,7 @@ class NodeTyping {
   std::vector<Spec> results() {
     if (node_.op->name == "reshape") return {reshaped()};
     if (node_.op->name == "fft_axis") return {transformed()};
+    if (node_.op->name == "clamp") return {operands_[1]};
     if (!rule_.present) return std::vector<Spec>(result_types_.size());
     check_update();
     collect_factors();

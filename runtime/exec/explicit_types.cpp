@@ -100,7 +100,7 @@ class GraphTyping {
                                                                       [&](ValueId id) { return is_constant_[std::size_t(id)]; }));
     const bool is_held = copy.op->is_constraint;
     emit(std::move(copy));
-    const bool by_propagation = node.op->elementwise && typed == all_axes_of(mesh_);
+    const bool by_propagation = node.op->elementwise && node.op != &ops::kClamp && typed == all_axes_of(mesh_);
     for (std::size_t r = 0; r < results.size(); ++r) {
       const ValueId value = node.results[r];
       results[r].resize(std::size_t(graph_.type(value).rank()));

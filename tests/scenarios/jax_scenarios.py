@@ -60,7 +60,7 @@ class Run:
     def __init__(self, document):
         self.document, self.names = document, {}
         m = document["meshes"]["m"]
-        self.is_typed = "axis_types" in m
+        self.is_typed = "Explicit" in m.get("axis_types", [])
         kinds = tuple(getattr(AxisType, t) for t in m.get("axis_types", ["Auto"] * len(m["axes"])))
         self.devices = jax.devices()[: int(np.prod(m["shape"]))]
         ordered = [self.devices[i] for i in m["devices"]] if "devices" in m else self.devices
