@@ -27,12 +27,13 @@ import rearrangements
 import recurrent
 import shapes
 import slices
+import transforms
 import wide
 from draw import Draw
 
 KINDS = {module.__name__: module.program
          for module in (calls, convolutions, draws, dtypes, einsums, explicit, expressions, functions, loops, lookups, networks, operands, options, per_device,
-                        products, rearrangements, recurrent, shapes, slices, wide)}
+                        products, rearrangements, recurrent, shapes, slices, transforms, wide)}
 
 
 def main():

@@ -147,6 +147,7 @@ Values expand_nanarg(GraphBuilder& b, const OpDef&, Args args, const Attrs& attr
 template <bool kSum>
 Values expand_nancumulative(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
   Term x = term(b, args[0]);
+  if (!attrs.has("axis")) x = raveled(x);  // first, as in JAX
   if (is_inexact(x.dtype())) x = where(is_nan(x), kSum ? 0 : 1, x);
   return {call(kSum ? "cumsum" : "cumprod", x, attrs).id()};
 }

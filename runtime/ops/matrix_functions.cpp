@@ -76,16 +76,15 @@ Values expand_expm(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   const Quotient quotient = is_wide ? pade(scaled, kPade13) : pade(scaled, kPade7);
   Term result = attrs.flag("upper_triangular") ? triangular_solution(quotient.under, quotient.over, {.left_side = true})
                                                : call(b, "linalg.solve", {quotient.under, quotient.over});
-  // As often as some matrix needs it; of several those that need no more stay.
+  // As often as the matrix needs it. Of several all take every step, as in JAX, and those that need no more stay: whether any does would have
+  // to be told between the devices that have them.
   const Term steps = numbers(b, count.dtype(), squarings_max);
-  auto squared = [](const Terms& given) {
-    const Term square = matrix_product(given[0], given[0]);
-    return Terms{given[1].rank() == 0 ? square : where(widened(given[1]), square, given[0])};
-  };
+  auto squared = [](const Terms& given) { return Terms{matrix_product(given[0], given[0])}; };
   auto as_it_is = [](const Terms& given) { return Terms{given[0]}; };
   result = repeated_over({result, count}, {steps}, [&](const Terms& carry, const Terms& slices) {
-    const Term is_due = slices[0] < carry[1], is_any_due = is_due.rank() == 0 ? is_due : call("any", is_due);
-    return Terms{either(is_any_due, {carry[0], is_due}, squared, as_it_is)[0], carry[1]};
+    const Term is_due = slices[0] < carry[1];
+    if (is_due.rank() == 0) return Terms{either(is_due, {carry[0]}, squared, as_it_is)[0], carry[1]};
+    return Terms{where(widened(is_due), squared({carry[0]})[0], carry[0]), carry[1]};
   })[0];
   return {where(widened(count > double(squarings_max)), std::numeric_limits<double>::quiet_NaN(), result).id()};
 }

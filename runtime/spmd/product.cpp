@@ -17,13 +17,16 @@ struct Product {
 class Partitioner : DigitSizes {
  public:
   // `has_windows`: the right tensor slides over the left one. What the others want of a kernel XLA does not look at.
-  Partitioner(std::vector<std::int64_t> digit_sizes, bool has_windows, Dims batch, Dims contracted, Dims left, Dims right)
+  // `beside_batch`: what is in one dimension of a tensor with a part of the batch, as what groups hold is.
+  Partitioner(std::vector<std::int64_t> digit_sizes, bool has_windows, Dims batch, Dims contracted, Dims left, Dims right,
+              Dims beside_batch)
       : DigitSizes(std::move(digit_sizes)),
         has_windows_(has_windows),
         batch_(std::move(batch)),
         contracted_(std::move(contracted)),
         left_(std::move(left)),
-        right_(std::move(right)) {}
+        right_(std::move(right)),
+        beside_batch_(std::move(beside_batch)) {}
 
   Parts run(const Product& p) const {
     for (bool must_match : {true, false})
@@ -73,6 +76,10 @@ class Partitioner : DigitSizes {
   std::optional<Parts> grouped_by_batch(const Product& p, bool must_match) const {
     const auto& [l, r, o, group] = p;
     const std::int64_t wanted = parts(o, batch_);
+    // Of a convolution in groups that are cut alone one tensor is moved to where the other's are, however the result lies.
+    const std::int64_t in_left = parts(l, batch_), in_right = parts(r, batch_);
+    if (has_windows_ && wanted == 1 && in_left > 1 && in_right > 1 && parts(l, beside_batch_) == 1 && parts(r, beside_batch_) == 1)
+      return cut_as(in_left < in_right ? r : l, batch_);
     if (wanted == 1 || (parts(l, batch_) != wanted && parts(r, batch_) != wanted)) return std::nullopt;
     const bool is_matched = std::all_of(batch_.begin(), batch_.end(), [&](int d) {
       const Digits &a = l.cuts[std::size_t(d)], &b = r.cuts[std::size_t(d)];
@@ -262,7 +269,7 @@ class Partitioner : DigitSizes {
   }
 
   bool has_windows_;
-  Dims batch_, contracted_, left_, right_;
+  Dims batch_, contracted_, left_, right_, beside_batch_;
 };
 
 // The atoms cut further into digits of prime size: whoever takes another's place may be a part of an axis.
@@ -333,12 +340,21 @@ bool has_windows(const FactorRule& rule) {
   return false;
 }
 
+Dims beside_batch(const FactorRule& rule, const Dims& batch) {
+  Dims found;
+  for (const FactorRule::TensorMap& map : rule.operands)
+    for (const std::vector<int>& dim : map)
+      if (std::any_of(dim.begin(), dim.end(), [&](int f) { return has(batch, f); }))
+        std::copy_if(dim.begin(), dim.end(), std::back_inserter(found), [&](int f) { return !has(batch, f) && !has(found, f); });
+  return found;
+}
+
 bool has_looked_up(const OpShape& op) { return std::find(op.looked_up.begin(), op.looked_up.end(), true) != op.looked_up.end(); }
 
 }  // namespace
 
 std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, const std::vector<Shape>& shapes,
-                                                          const std::vector<Spec>& forms, const Axes& atoms_of_mesh) {
+                                                          const std::vector<Spec>& forms, const Axes& atoms_of_mesh, bool may_sum) {
   const FactorRule& rule = op.rule;
   const Axes atoms = prime_digits(atoms_of_mesh);
   if (rule.operands.size() != 2 || rule.results.size() != 1 || has_looked_up(op)) return std::nullopt;
@@ -360,12 +376,15 @@ std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, con
              !tensors[2].cuts[std::size_t(f)].empty())
       return std::nullopt;
   }
+  if (!may_sum)
+    for (ProductTensor& tensor : tensors) tensor.clear(contracted);
   std::vector<std::int64_t> sizes;
   for (const AxisPiece& atom : atoms) sizes.push_back(atom.size);
   Digits group(sizes.size());
   std::iota(group.begin(), group.end(), 0);
+  Dims beside = beside_batch(rule, batch);
   const Partitioner partitioner(std::move(sizes), has_windows(rule), std::move(batch), std::move(contracted), std::move(left),
-                                std::move(right));
+                                std::move(right), std::move(beside));
   return partitioner.run({tensors[0], tensors[1], tensors[2], group});
 }
 

@@ -107,13 +107,20 @@ std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms, 
   return parts > 1 ? parts * batches : 1;
 }
 
+// Such convolutions sum up no parts in XLA's modules.
+bool is_dilated_in_batch_groups(const Node& node) {
+  if (node.attrs.integer("batch_group_count", 1) == 1 || !node.attrs.has("lhs_dilation")) return false;
+  const std::vector<std::int64_t>& dilation = node.attrs.integers("lhs_dilation");
+  return std::any_of(dilation.begin(), dilation.end(), [](std::int64_t d) { return d > 1; });
+}
+
 // The work of a product where XLA shares it.
 std::int64_t product_work(const Problem& problem, const Node& node, const OpShape& op, const std::vector<Spec>& forms) {
   if (sums_in_groups(op.rule)) return std::numeric_limits<std::int64_t>::max();
   std::vector<Shape> shapes;
   for (const auto* values : {&node.operands, &node.results})
     for (ValueId value : *values) shapes.push_back(problem.type(value).shape);
-  const auto parts = parts_of_product(op, shapes, forms, problem.atoms());
+  const auto parts = parts_of_product(op, shapes, forms, problem.atoms(), !is_dilated_in_batch_groups(node));
   if (!parts) return std::numeric_limits<std::int64_t>::max();
   std::int64_t work = 1;
   for (std::size_t f = 0; f < parts->size(); ++f) work *= (op.rule.factors[f].size + (*parts)[f] - 1) / (*parts)[f];

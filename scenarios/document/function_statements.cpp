@@ -3,6 +3,7 @@
 #include "runtime/base/text.h"
 #include "runtime/exec/auto_axes.h"
 #include "runtime/exec/custom_derivatives.h"
+#include "runtime/exec/transformed.h"
 #include "runtime/exec/vmap_axes.h"
 #include "scenarios/document/region_statements.h"
 #include "scenarios/document/values.h"
@@ -111,6 +112,74 @@ Step read_checkpoint(const Node& statement, const Document& document) {
   return step_of(Checkpoint(statement, called_function(statement, document)));
 }
 
+// ---- jvp, vjp
+
+TransformOptions of_all(const std::string& name, const std::vector<Array>& args, Where where) {
+  return {name, std::vector<bool>(args.size(), true), where};
+}
+
+std::vector<Array> joined(std::vector<Array> first, const std::vector<Array>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+// The arguments, then a tangent for each; the results, then theirs.
+class Jvp final : public FunctionStatement {
+ public:
+  explicit Jvp(const Function& function) : FunctionStatement(function.name), count_(function.params.size()) {}
+
+  Types results(const Types& args, const TypesOf& of_function) const override {
+    Types types = of_function({args.begin(), args.begin() + std::ptrdiff_t(count_)}, nullptr);
+    types.reserve(2 * types.size());
+    types.insert(types.end(), types.begin(), types.end());
+    return types;
+  }
+  std::vector<Array> run(const ArrayFunction& function, const std::vector<Array>& args, Where where) const override {
+    const std::vector<Array> primals(args.begin(), args.begin() + std::ptrdiff_t(count_));
+    const WithTangents found =
+        jvp_of(function, primals, {args.begin() + std::ptrdiff_t(count_), args.end()}, of_all(this->function(), primals, where));
+    return joined(found.results, found.tangents);
+  }
+
+ private:
+  std::size_t count_;
+};
+
+// The arguments, then a cotangent for each result; the results, then a gradient for each argument.
+class Vjp final : public FunctionStatement {
+ public:
+  explicit Vjp(const Function& function) : FunctionStatement(function.name), count_(function.params.size()) {}
+
+  Types results(const Types& args, const TypesOf& of_function) const override {
+    const Types primals(args.begin(), args.begin() + std::ptrdiff_t(count_));
+    Types types = of_function(primals, nullptr);
+    types.insert(types.end(), primals.begin(), primals.end());
+    return types;
+  }
+  std::vector<Array> run(const ArrayFunction& function, const std::vector<Array>& args, Where where) const override {
+    const std::vector<Array> primals(args.begin(), args.begin() + std::ptrdiff_t(count_));
+    const Differential found = differential_of(function, primals, of_all(this->function(), primals, where));
+    return joined(found.results, found.pull({args.begin() + std::ptrdiff_t(count_), args.end()}));
+  }
+
+ private:
+  std::size_t count_;
+};
+
+// The function, for whose parameters the statement has arguments, and tangents or cotangents after them.
+const Function& derived_function(const Node& statement, const Document& document, bool of_results) {
+  const Function& function = function_at(statement.at("fn"), document);
+  const std::size_t given = statement.find("args") ? statement.at("args").size() : 0, own = function.params.size(),
+                    more = of_results ? function.results.size() : own;
+  if (given != own + more)
+    statement.at("fn").fail(fmt::format("'{}' has {} parameters and {} results: wanted {} arguments and {} {}, got {} in all",
+                                        function.name, own, function.results.size(), own, more, of_results ? "cotangents" : "tangents",
+                                        given));
+  return function;
+}
+Step read_jvp(const Node& statement, const Document& document) { return step_of(Jvp(derived_function(statement, document, false))); }
+Step read_vjp(const Node& statement, const Document& document) { return step_of(Vjp(derived_function(statement, document, true))); }
+
 // ---- auto_axes, explicit_axes
 
 // One spec for all, or a list with one for each of `count`; on the mesh that the statement names, so that unknown axes are found here.
@@ -176,11 +245,12 @@ constexpr std::string_view kCheckpointKeys[] = {"fn", "policy", "names"};
 constexpr std::string_view kAutoKeys[] = {"fn", "mesh", "out_sharding", "axes"};
 constexpr std::string_view kExplicitKeys[] = {"fn", "mesh", "in_sharding", "axes"};
 
+constexpr std::string_view kFunctionKey[] = {"fn"};
+
 constexpr StatementDef kFunctionStatements[] = {
-    {"vmap", kVmapKeys, 0, -1, read_vmap},
-    {"checkpoint", kCheckpointKeys, 0, -1, read_checkpoint},
-    {"auto_axes", kAutoKeys, 0, -1, read_auto_axes},
-    {"explicit_axes", kExplicitKeys, 1, -1, read_explicit_axes},
+    {"vmap", kVmapKeys, 0, -1, read_vmap},           {"jvp", kFunctionKey, 2, -1, read_jvp},
+    {"vjp", kFunctionKey, 2, -1, read_vjp},          {"checkpoint", kCheckpointKeys, 0, -1, read_checkpoint},
+    {"auto_axes", kAutoKeys, 0, -1, read_auto_axes}, {"explicit_axes", kExplicitKeys, 1, -1, read_explicit_axes},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Statements that call a function of the document through a transformation: vmap, checkpoint, auto_axes, explicit_axes.
+// Statements that call a function of the document through a transformation: vmap, jvp, vjp, checkpoint, auto_axes, explicit_axes.
 //
 // Each is one class, with what it reads, the types of its results and how it runs, and one entry in the list.
 #pragma once

@@ -101,6 +101,13 @@ class Run:
         if name in ("grad", "value_and_grad"):
             got = getattr(jax, name)(call(), argnums=tuple(at.get("argnums", [0])))(*args)
             return (got[0], *got[1]) if name == "value_and_grad" else one_or_all(got)
+        if name == "jvp":
+            count = len(self.document["functions"][at["fn"]]["params"])
+            return tuple(jax.tree.leaves(jax.jvp(call(), tuple(args[:count]), tuple(args[count:]))))
+        if name == "vjp":
+            count = len(self.document["functions"][at["fn"]]["params"])
+            value, pull = jax.vjp(call(), *args[:count])
+            return (*jax.tree.leaves(value), *pull(one_or_all(args[count:])))
         if name == "vmap":
             options = {k: plain(at[k]) for k in ("axis_name", "axis_size", "spmd_axis_name") if k in at}
             return jax.vmap(call(), in_axes=plain(at.get("in_axes", 0)), out_axes=plain(at.get("out_axes", 0)), **options)(*args)
