@@ -143,9 +143,17 @@ class NodeTyping {
   // What JAX's primitive of that name says; scatters that have become such nodes have rules of their own.
   void check_update() const {
     if (node_.op != &ops::kDynamicUpdateSlice || has_out_sharding_ || node_.user_op.find("dynamic_update_") == std::string::npos) return;
-    if (operands_[0] != operands_[1])
+    if (operands_[0] != operands_[1] && !is_made_with_it(0) && !is_made_with_it(1))
       fail("dynamic_update_slice operand sharding must be equal to update sharding, got operand sharding {} and update sharding {}.",
            operand_text(0), operand_text(1));
+  }
+
+  // A constant of a derivative's, not of the user's.
+  bool is_made_with_it(std::size_t operand) const {
+    const NodeId producer = graph_.values[std::size_t(node_.operands[operand])].producer;
+    if (producer < 0) return false;
+    const Node& made = graph_.nodes[std::size_t(producer)];
+    return made.user_op == node_.user_op && (made.op->constant || made.op == &ops::kBroadcastInDim);
   }
 
   void take(int factor, const Axes& axes, std::size_t operand, std::size_t dim) {

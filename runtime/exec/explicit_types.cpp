@@ -99,7 +99,10 @@ class GraphTyping {
           node.op->constant || (!node.operands.empty() && std::all_of(node.operands.begin(), node.operands.end(),
                                                                       [&](ValueId id) { return is_constant_[std::size_t(id)]; }));
     const bool is_held = copy.op->is_constraint;
-    emit(std::move(copy));
+    if (copy.op == &ops::kClamp && typed != 0)
+      emit_clamp(std::move(copy), typed);
+    else
+      emit(std::move(copy));
     const bool by_propagation = node.op->elementwise && node.op != &ops::kClamp && typed == all_axes_of(mesh_);
     for (std::size_t r = 0; r < results.size(); ++r) {
       const ValueId value = node.results[r];
@@ -122,6 +125,16 @@ class GraphTyping {
           typed_text(graph_.type(node.operands[0]), result, mesh_), axes_text(batch, mesh_), node.where.text());
     result[std::size_t(node.attrs.integer("dim"))] = batch;
     return result;
+  }
+
+  // What is clamped has its type; the limits are moved to it. Source: clamp in jax/_src/lax/lax.py.
+  void emit_clamp(Node node, AxisSet typed) {
+    const std::vector<ValueId> before = now_;
+    const Spec wanted = spec(node.operands[1], typed);
+    for (ValueId limit : {node.operands[0], node.operands[2]})
+      if (graph_.type(limit).rank() > 0 && spec(limit, typed) != wanted) hold(node, limit, type_attrs(wanted, mesh_, typed));
+    emit(std::move(node));
+    now_ = before;
   }
 
   void emit(Node node) {

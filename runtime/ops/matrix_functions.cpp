@@ -76,8 +76,8 @@ Values expand_expm(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   const Quotient quotient = is_wide ? pade(scaled, kPade13) : pade(scaled, kPade7);
   Term result = attrs.flag("upper_triangular") ? triangular_solution(quotient.under, quotient.over, {.left_side = true})
                                                : call(b, "linalg.solve", {quotient.under, quotient.over});
-  // As often as the matrix needs it. Of several all take every step, as in JAX, and those that need no more stay: whether any does would have
-  // to be told between the devices that have them.
+  // As often as the matrix needs it. Of several all take every step, as in JAX, and those that need no more stay: whether any does would
+  // have to be told between the devices that have them.
   const Term steps = numbers(b, count.dtype(), squarings_max);
   auto squared = [](const Terms& given) { return Terms{matrix_product(given[0], given[0])}; };
   auto as_it_is = [](const Terms& given) { return Terms{given[0]}; };
