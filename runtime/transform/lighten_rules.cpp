@@ -94,11 +94,31 @@ std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site, V
   return e.emit(*site.node.op, {whole}, Attrs{{"axes", ops::integers_of(where_set(is_left))}}, e.like(site.node.results[0]));
 }
 
+// Whether each value of the first is one of the second, so that nothing is lost between them.
+bool is_within(DType a, DType b) {
+  if (a == b || a == DType::kBool) return a == b || is_integer(b) || is_floating(b);
+  if (is_integer(a) && is_integer(b)) {
+    const bool keeps_sign = is_unsigned_integer(a) || !is_unsigned_integer(b);
+    return keeps_sign && (is_unsigned_integer(a) == is_unsigned_integer(b) ? size_of(a) <= size_of(b) : size_of(a) < size_of(b));
+  }
+  return is_floating(a) && is_floating(b) && size_of(a) < size_of(b);
+}
+
+// What was converted without loss before.
+std::optional<ValueId> converted_once(LightEmitter& e, const LightSite& site) {
+  const Node* first = e.producer(site.operands[0], ops::kConvert);
+  if (first == nullptr || !is_within(e.type(first->operands[0]).dtype, e.type(site.operands[0]).dtype)) return std::nullopt;
+  const ValueId x = first->operands[0];
+  if (e.type(x) == e.type_of_original(site.node.results[0])) return x;
+  return e.emit(ops::kConvert, {x}, site.node.attrs, e.like(site.node.results[0]));
+}
+
 }  // namespace
 
 std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
   const ValueId x = site.operands.empty() ? kZero : site.operands[0];
+  if (op == &ops::kConvert) return converted_once(e, site);
   if (is_any_of(op, {&ops::kAbs, &ops::kRelu}) && is_never_negative(e, x)) return x;
   if (is_any_of(op, {&ops::kNeg, &ops::kConj, &ops::kNot}))
     if (const Node* once = e.producer(x, *op)) return once->operands[0];

@@ -64,6 +64,17 @@ INSTANTIATE_TEST_SUITE_P(
              "%2 = dot_general(%0, %1) {batch = [], contract = [2, 0]} : float32[4,2,3]\n"
              "%3 = transpose(%2) {axes = [2, 1, 0]} : float32[3,2,4]\nreturn %3\n",
              ""},
+        Case{"ConvertedByWayOfMore", "%0: int32[4]",
+             "%1 = convert(%0) {dtype = int64} : int64[4]\n%2 = convert(%1) {dtype = float32} : float32[4]\nreturn %2\n",
+             "%1 = convert(%0) {dtype = float32} : float32[4]\nreturn %1\n"},
+        Case{"ConvertedThereAndBack", "%0: bfloat16[4]",
+             "%1 = convert(%0) {dtype = float32} : float32[4]\n%2 = convert(%1) {dtype = bfloat16} : bfloat16[4]\n"
+             "%3 = sin(%2) : bfloat16[4]\nreturn %3\n",
+             "%1 = sin(%0) : bfloat16[4]\nreturn %1\n"},
+        Case{"ConvertedByWayOfLess", "%0: float32[4]",
+             "%1 = convert(%0) {dtype = int32} : int32[4]\n%2 = convert(%1) {dtype = float32} : float32[4]\nreturn %2\n", ""},
+        Case{"ConvertedWithoutSign", "%0: int32[4]",
+             "%1 = convert(%0) {dtype = uint64} : uint64[4]\n%2 = convert(%1) {dtype = float32} : float32[4]\nreturn %2\n", ""},
         Case{"Maximum", "%0: float32[4,6]", "%1 = maximum(%0, %0) : float32[4,6]\n%2 = sin(%1) : float32[4,6]\nreturn %2\n",
              "%2 = sin(%0) : float32[4,6]\nreturn %2\n"},
         Case{"RepeatedThenReshaped", "%0: float32[4]",
