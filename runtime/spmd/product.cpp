@@ -61,7 +61,7 @@ class Partitioner : DigitSizes {
     for (const Dims* dims : {&batch_, &left_, &right_})
       if (may_follow_result && is_all(o, *dims)) return cut_as(o, *dims);
     if (result_parts > 1 || has_windows_) return std::nullopt;
-    // A sum over devices where the result is less than what would be gathered.
+    // A sum over devices where the result is less than what would be gathered; XLA gathers kernels.
     if (is_all(r, contracted_) && count(l.all()) == 1 && r.elements() > o.elements()) return cut_as(r, contracted_);
     if (is_all(l, contracted_) && count(r.all()) == 1 && l.elements() > o.elements()) return cut_as(l, contracted_);
     return std::nullopt;
