@@ -49,7 +49,6 @@ def attribute(statements, op, key):
     return next(each[key] for each in statements if each["op"] == op)
 
 
-
 def with_tangents(d, document, given, results):
     if not all(map(is_float, given.values())):
         return None

@@ -240,8 +240,6 @@ Term integer_power(const Term& x, std::int64_t exponent) {
   return with_derivative({x}, {value, tangent});
 }
 
-// What jnp's arithmetic makes of bool: numbers, int32 also with x64.
-DType numeric(DType dtype) { return dtype == DType::kBool ? DType::kInt32 : dtype; }
 Values expand_numeric(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   return b.emit(op, broadcast_together(b, op.name, args, numeric(promoted_dtype(b, args))), attrs);
 }

@@ -95,7 +95,7 @@ bool is_inverse(FftKind kind) { return kind == FftKind::kInverse || kind == FftK
 ValueId complex_value(GraphBuilder& b, ValueId x) {
   DType dtype = b.type(x).dtype;
   if (is_complex(dtype)) return x;
-  return converted(b, x, inexact(dtype) == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64);
+  return converted(b, x, complex_dtype(inexact(dtype)));
 }
 
 ValueId real_value(GraphBuilder& b, const OpDef& op, ValueId x) {

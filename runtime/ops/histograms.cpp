@@ -220,8 +220,7 @@ Values expand_lexsort(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
 
 Values expand_sort_complex(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   Term x = call("sort", term(b, args[0]));
-  return {is_complex(x.dtype()) ? x.id()
-                                : converted(x, inexact(x.dtype()) == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64).id()};
+  return {is_complex(x.dtype()) ? x.id() : converted(x, complex_dtype(inexact(x.dtype()))).id()};
 }
 
 using Kind = AttrDef::Kind;

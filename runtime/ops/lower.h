@@ -17,7 +17,9 @@ Shape shape_of_arg(const GraphBuilder& b, const Arg& arg);
 DType promoted_dtype(const GraphBuilder& b, Args args);
 // float32 in place of bool and integers, float64 in place of those of 64 bits (JAX's to_inexact_dtype).
 DType inexact(DType dtype);
-// The same of what a dtype becomes beside a number of this kind: integers are the default float beside a real one.
+// int32 in place of bool, also with x64 (JAX's to_numeric_dtype).
+inline DType numeric(DType dtype) { return dtype == DType::kBool ? DType::kInt32 : dtype; }
+// inexact() of what a dtype becomes beside a number of this kind: integers are the default float beside a real one.
 DType inexact_beside(const GraphBuilder& b, DType dtype, WeakKind kind);
 // Places and counts, which are computed in int32 and which JAX gives in its default type: as int64 where x64 is on.
 ValueId as_default_integer(GraphBuilder& b, ValueId value);

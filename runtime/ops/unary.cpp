@@ -212,9 +212,7 @@ Values expand_is_finite(GraphBuilder& b, const OpDef& op, Args args, const Attrs
 }
 
 Values expand_square(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
-  ValueId x = value_of(b, args[0]);
-  if (b.type(x).dtype == DType::kBool) x = converted(b, x, DType::kInt32);
-  return b.emit(op, {x}, attrs);
+  return b.emit(op, {value_of(b, args[0], numeric(dtype_of_arg(b, args[0])))}, attrs);
 }
 
 // Bool is its own absolute value.

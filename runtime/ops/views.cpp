@@ -69,9 +69,8 @@ Values expand_isnan(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
 
 // Of floats divmod's; of integers the quotient is corrected where the signs differ and a remainder is left.
 Values expand_floor_divide(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  DType dtype = promoted_dtype(b, args);
+  const DType dtype = numeric(promoted_dtype(b, args));
   if (is_complex(dtype)) throw_user_error("{} does not accept dtype {}; divide the parts", op.name, name_of(dtype));
-  if (dtype == DType::kBool) dtype = DType::kInt32;
   if (is_floating(dtype)) {
     const OpDef& both = *find_op("divmod");
     return {both.expand(b, both, args, {}).at(0)};

@@ -129,9 +129,9 @@ class Jvp final : public FunctionStatement {
   explicit Jvp(const Function& function) : FunctionStatement(function.name), count_(function.params.size()) {}
 
   Types results(const Types& args, const TypesOf& of_function) const override {
-    Types types = of_function({args.begin(), args.begin() + std::ptrdiff_t(count_)}, nullptr);
-    types.reserve(2 * types.size());
-    types.insert(types.end(), types.begin(), types.end());
+    const Types of_results = of_function({args.begin(), args.begin() + std::ptrdiff_t(count_)}, nullptr);
+    Types types = of_results;
+    types.insert(types.end(), of_results.begin(), of_results.end());
     return types;
   }
   std::vector<Array> run(const ArrayFunction& function, const std::vector<Array>& args, Where where) const override {
