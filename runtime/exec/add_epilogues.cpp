@@ -47,13 +47,14 @@ class Follower {
     const Slot& slot = slot_of(current_);
     if (!is_computed_wide(slot.type.dtype) || slot.type.shape.empty() || !slot.windows.empty() || !slot.partial.empty()) return false;
     name_of_product_ = op_of(*compute).name;
-    while (scale() || add() || activate()) {}
+    while (scale() || add() || add_array() || activate()) {}
     return last_ >= 0;
   }
 
   const Epilogue& epilogue() const { return epilogue_; }
   SlotId result() const { return current_; }
-  SlotId bias() const { return bias_; }
+  // Or the addend; -1: neither.
+  SlotId added() const { return added_; }
   int last() const { return last_; }
   const std::set<int>& done() const { return done_; }  // steps that go
 
@@ -109,7 +110,7 @@ class Follower {
     return Next{step, compute->operands[is_left ? 1 : 0], is_left};
   }
 
-  bool is_begun() const { return epilogue_.has_bias || epilogue_.activation != Epilogue::Activation::kNone; }
+  bool is_begun() const { return added_ >= 0 || epilogue_.activation != Epilogue::Activation::kNone; }
 
   void take(int step, std::string_view name) {
     done_.insert(step);
@@ -145,9 +146,26 @@ class Follower {
     if (!sum) return false;
     auto* repeated = made_by(sum->other, ops::kBroadcastInDim);
     if (repeated == nullptr || !has_layout_of_current(sum->other) || !is_row(*repeated)) return false;
-    bias_ = repeated->operands[0];
+    added_ = repeated->operands[0];
     epilogue_.has_bias = true;
     take(sum->step, "add");
+    return true;
+  }
+  // To an array, or taken from one, as where a gradient changes a weight. What a step would make is not waited for: others may be fused
+  // with that.
+  bool add_array() {
+    if (is_begun()) return false;
+    auto step = next("add");
+    if (!step) {
+      step = next("sub");
+      if (!step || step->is_left) return false;
+    }
+    if (makers_[std::size_t(step->other)] != nullptr || !has_layout_of_current(step->other)) return false;
+    const bool is_minus = !step->is_left && op_of(step_at(step->step)).name == "sub";
+    added_ = step->other;
+    epilogue_.has_addend = true;
+    if (is_minus) epilogue_.scale = -epilogue_.scale;
+    take(step->step, is_minus ? "sub" : "add");
     return true;
   }
   bool is_row(const ComputeStep& repeated) const {
@@ -241,7 +259,7 @@ class Follower {
   std::vector<const ComputeStep*> makers_;  // by slot
   std::string name_of_product_;
   Epilogue epilogue_;
-  SlotId current_ = -1, bias_ = -1;
+  SlotId current_ = -1, added_ = -1;
   std::size_t row_rank_ = 0;
   int last_ = -1;
   std::set<int> done_;
@@ -270,7 +288,7 @@ ProductsWithEpilogues add_epilogues(const PartitionedProgram& program, std::vect
     Follower follower(program, steps);
     if (!follower.follow(i)) continue;
     ComputeStep whole{compute->node, compute->operands, {follower.result()}};
-    if (follower.epilogue().has_bias) whole.operands.push_back(follower.bias());
+    if (follower.added() >= 0) whole.operands.push_back(follower.added());
     products.made.emplace_back(std::move(whole));
     products.epilogues[&products.made.back()] = follower.epilogue();
     std::vector<const spmd::Step*> left;

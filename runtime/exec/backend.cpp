@@ -25,6 +25,10 @@ std::span<const std::byte> Backend::part(const BufferRef& buffer, std::size_t of
   return kept.back()->bytes();
 }
 
+void Backend::copy_boxes(std::span<const BoxCopy> copies, Buffer& to, const Box& to_box, std::int64_t element_bytes) {
+  for (const BoxCopy& copy : copies) copy_box(*copy.from, copy.from_offset, *copy.from_box, to, to_box, *copy.box, element_bytes);
+}
+
 int tree_split(int count) { return int(std::bit_floor(unsigned(count - 1))); }
 
 }  // namespace shardlab

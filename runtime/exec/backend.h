@@ -59,6 +59,13 @@ class Backend {
   virtual void copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) = 0;
   virtual void copy_box(const Buffer& from, std::size_t from_offset, const Box& from_box, Buffer& to, const Box& to_box, const Box& box,
                         std::int64_t element_bytes) = 0;
+  // The same of several sources, whose parts of the target share no element: in any order.
+  struct BoxCopy {
+    const Buffer* from;
+    std::size_t from_offset;
+    const Box *from_box, *box;
+  };
+  virtual void copy_boxes(std::span<const BoxCopy> copies, Buffer& to, const Box& to_box, std::int64_t element_bytes);
   // Some of a buffer's bytes as exchange() takes them; `kept` owns what had to be made for that.
   virtual std::span<const std::byte> part(const BufferRef& buffer, std::size_t offset, std::size_t bytes, int ordinal,
                                           std::vector<BufferRef>& kept);
@@ -76,8 +83,8 @@ class Backend {
                                         std::span<const comm::Receive> receives) = 0;
 
   // Steps. `ordinals`: of each mesh position.
-  // Whether compute() takes products with what follows them (epilogue.h).
-  virtual bool does_epilogues() const { return false; }
+  // Whether compute() takes products with what follows them (epilogue.h), on this process's devices among these.
+  virtual bool does_epilogues(const std::vector<int>&) const { return false; }
   // Whether run_fused() takes draws of random bits.
   virtual bool fuses_draws() const { return false; }
   virtual void compute(ComputeCall& call, const std::vector<int>& ordinals) = 0;

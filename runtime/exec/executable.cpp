@@ -209,7 +209,9 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
 
   FusionInput fusion{&p, preset_constants(context, executable), {}, executable.backend->fuses_draws()};
   ProductsWithEpilogues products;
-  if (executable.backend->does_epilogues()) products = add_epilogues(p, fusion.steps);
+  std::vector<int> ordinals;
+  for (int position : executable.local) ordinals.push_back(p.mesh.devices()[std::size_t(position)]);
+  if (executable.backend->does_epilogues(ordinals)) products = add_epilogues(p, fusion.steps);
   fusion.last_use = last_uses(p, fusion.steps);
   for (int i = 0; i < int(fusion.steps.size());) {
     if (auto fused = executable.checks.any() ? std::nullopt : fuse(fusion, i)) {

@@ -98,13 +98,14 @@ BufferRef MovePlan::assemble(const Target& target, int position, const std::vect
   int ordinal = to_.devices[std::size_t(position)];
   if (is_handed_on(target)) return backend.place(sources[std::size_t(target.parts[0].source)], ordinal);  // pointers move, not bytes
   auto buffer = backend.allocate(std::size_t(element_count(box) * element_bytes_), ordinal);
+  std::vector<Backend::BoxCopy> copies;
   for (const Part& part : target.parts) {
     if (part.source >= 0)
-      backend.copy_box(*sources[std::size_t(part.source)], 0, from_.boxes[std::size_t(part.source)], *buffer, box, part.box,
-                       element_bytes_);
+      copies.push_back({sources[std::size_t(part.source)].get(), 0, &from_.boxes[std::size_t(part.source)], &part.box});
     else
-      backend.copy_box(*received[std::size_t(part.message)], std::size_t(part.offset), part.box, *buffer, box, part.box, element_bytes_);
+      copies.push_back({received[std::size_t(part.message)].get(), std::size_t(part.offset), &part.box, &part.box});
   }
+  backend.copy_boxes(copies, *buffer, box, element_bytes_);
   return buffer;
 }
 

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <tuple>
 
 #include "virtualdev/cuda/fourier_plans.h"
+#include "virtualdev/cuda/gpu_memory.h"
 #include "virtualdev/cuda/graph_capture.h"
 #include "virtualdev/cuda/libraries.h"
 #include "virtualdev/cuda/matrix_products.h"
@@ -361,18 +363,22 @@ class CudaApi final : public GpuApi {
     const std::vector<GraphTask> tasks = tasks_of(work);
     int rooms = 0;
     for (const GraphTask& task : tasks) rooms = std::max(rooms, task.product_room + 1);
+    const std::byte* addresses = nullptr;
     try {
       // The first room is there since the library was used.
       if (rooms > 1) products_.reserve(gpu, rooms, [&](std::size_t bytes) { return allocate_for_good(bytes); });
+      capture->open();
+      addresses = upload_addresses(gpu, work, capture->stream(), held);
       capture->begin();
     } catch (const GpuError& error) { throw NoGraph(error.what()); }
     try {
       for (const GraphTask& task : tasks) {
         capture->begin_task(task.behind);
         for (std::size_t at : task.work) {
-          if (auto* product = std::get_if<MatrixProduct>(&work[at]))
-            products_.run(gpu, *product, capture->stream(), task.product_room);
-          else if (auto* rows = std::get_if<RowTransforms>(&work[at]))
+          if (auto* product = std::get_if<MatrixProduct>(&work[at])) {
+            products_.run(gpu, *product, capture->stream(), task.product_room, addresses);
+            addresses += address_bytes(*product);
+          } else if (auto* rows = std::get_if<RowTransforms>(&work[at]))
             held.push_back(transforms_.capture(gpu, *rows, capture->stream()));
           else
             issue(work[at], capture->stream());
@@ -386,6 +392,36 @@ class CudaApi final : public GpuApi {
         throw;
       } catch (const GpuError& error) { throw NoGraph(error.what()); }
     }
+  }
+
+  static std::size_t address_bytes(const MatrixProduct& product) {
+    return product.others.empty() ? 0 : MatrixProducts::addresses_of(product).size() * sizeof(std::byte*);
+  }
+  // Of the products that are several, in the order of the work; there until the graph goes.
+  const std::byte* upload_addresses(int gpu, std::span<const Work> work, cudaStream_t stream, Held& held) {
+    std::vector<const std::byte*> all;
+    for (const Work& each : work)
+      if (auto* product = std::get_if<MatrixProduct>(&each); product != nullptr && !product->others.empty()) {
+        const auto addresses = MatrixProducts::addresses_of(*product);
+        all.insert(all.end(), addresses.begin(), addresses.end());
+      }
+    if (all.empty()) return nullptr;
+    // Freed when all work of the GPU is done: an earlier launch may still read it.
+    std::shared_ptr<std::byte> there(allocate_for_good(all.size() * sizeof(std::byte*)), [this, gpu](std::byte* data) {
+      turn_to(gpu);
+      RUNTIME(cudaFree)(data);
+    });
+    const std::size_t bytes = all.size() * sizeof(std::byte*);
+    {
+      Pinned pinned(*this, bytes);
+      std::memcpy(pinned.data(), all.data(), bytes);
+      use(gpu);
+      check(RUNTIME(cudaMemcpyAsync)(there.get(), pinned.data(), bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+      check(RUNTIME(cudaStreamSynchronize)(stream), "cudaStreamSynchronize");
+    }
+    use(gpu);  // pinned memory comes and goes on the first GPU that was used
+    held.push_back(there);
+    return there.get();
   }
 
   // Not of a stream's: it may be used at once, by any.

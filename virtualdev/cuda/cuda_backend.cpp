@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <list>
+#include <set>
 
 #include "virtualdev/cuda/codegen/combine_kernel.h"
 #include "virtualdev/cuda/link_exchange.h"
@@ -88,6 +90,12 @@ int CudaBackend::memory_of(int ordinal) const {
   return found == gpu_index_.end() ? -1 : found->second;
 }
 
+// Not where devices share a GPU: there their products are one call, which the library does without them.
+bool CudaBackend::does_epilogues(const std::vector<int>& ordinals) const {
+  std::set<int> gpus;
+  return std::all_of(ordinals.begin(), ordinals.end(), [&](int ordinal) { return gpus.insert(memory_of(ordinal)).second; });
+}
+
 std::shared_ptr<Buffer> CudaBackend::allocate(std::size_t bytes, int ordinal) {
   return allocate_on(gpus_[std::size_t(memory_of(ordinal))], bytes);
 }
@@ -141,6 +149,14 @@ void CudaBackend::copy_bytes(const Buffer& from, std::size_t from_offset, Buffer
   if (bytes == 0) return;
   const Block &source = block_of(from), &target = block_of(to);
   bool is_near = source.gpu == target.gpu;
+  if (is_near && is_beside_) {
+    Attrs attrs;
+    Planner planner({{}, {}, attrs});
+    planner.use_kernels_alone();
+    planner.copy_region({std::int64_t(bytes)}, {0, std::int64_t(from_offset), {1}}, {1, std::int64_t(to_offset), {1}}, 1);
+    run_copies(planner.take(), {source.data}, target);
+    return;
+  }
   if (!is_near) api_->wait(target.gpu->stream, Mark(*api_, source.gpu->number, source.gpu->stream).event());
   {
     const Task task(*api_, target.gpu->stream, {source.data}, {target.data});
@@ -161,18 +177,50 @@ void CudaBackend::copy_box(const Buffer& from, std::size_t from_offset, const Bo
     copy_box(*moved(packed, *target.gpu), 0, box, to, to_box, box, element_bytes);
     return;
   }
-  SL_CHECK(std::int64_t(from_offset) % element_bytes == 0, "elements of {} bytes at {}", element_bytes, from_offset);
+  const BoxCopy one[] = {{&from, from_offset, &from_box, &box}};
+  copy_near(one, target, to_box, element_bytes);
+}
+
+void CudaBackend::copy_boxes(std::span<const BoxCopy> copies, Buffer& to, const Box& to_box, std::int64_t element_bytes) {
+  std::vector<BoxCopy> near;
+  for (const BoxCopy& copy : copies) {
+    if (block_of(*copy.from).gpu == block_of(to).gpu)
+      near.push_back(copy);
+    else
+      copy_box(*copy.from, copy.from_offset, *copy.from_box, to, to_box, *copy.box, element_bytes);
+  }
+  copy_near(near, block_of(to), to_box, element_bytes);
+}
+
+// Of one GPU's memory: a task, whose copies need no order.
+void CudaBackend::copy_near(std::span<const BoxCopy> copies, const Block& target, const Box& to_box, std::int64_t element_bytes) {
   Attrs attrs;
   Planner planner({{}, {}, attrs});
-  Shape from_strides = strides_of(shape_of(from_box)), to_strides = strides_of(shape_of(to_box));
-  std::int64_t from_at = std::int64_t(from_offset) / element_bytes, to_at = 0;
-  for (std::size_t d = 0; d < box.size(); ++d) {
-    from_at += (box[d].start - from_box[d].start) * from_strides[d];
-    to_at += (box[d].start - to_box[d].start) * to_strides[d];
+  if (is_beside_) planner.use_kernels_alone();
+  planner.need_no_order();
+  const int to = int(copies.size());
+  const Shape to_strides = strides_of(shape_of(to_box));
+  std::vector<std::byte*> buffers;
+  for (const auto& [from, from_offset, from_box, box] : copies) {
+    SL_CHECK(std::int64_t(from_offset) % element_bytes == 0, "elements of {} bytes at {}", element_bytes, from_offset);
+    const Shape from_strides = strides_of(shape_of(*from_box));
+    std::int64_t from_at = std::int64_t(from_offset) / element_bytes, to_at = 0;
+    for (std::size_t d = 0; d < box->size(); ++d) {
+      from_at += ((*box)[d].start - (*from_box)[d].start) * from_strides[d];
+      to_at += ((*box)[d].start - to_box[d].start) * to_strides[d];
+    }
+    planner.copy_region(shape_of(*box), {int(buffers.size()), from_at, from_strides}, {to, to_at, to_strides}, element_bytes);
+    buffers.push_back(block_of(*from).data);
   }
-  planner.copy_region(shape_of(box), {0, from_at, from_strides}, {1, to_at, to_strides}, element_bytes);
+  run_copies(planner.take(), std::move(buffers), target);
+}
+
+void CudaBackend::run_copies(const NodePlan& plan, std::vector<std::byte*> buffers, const Block& target) {
+  if (plan.calls.empty()) return;
   auto owner = std::find_if(gpus_.begin(), gpus_.end(), [&](const auto& gpu) { return gpu.get() == target.gpu; });
-  plan_runner_.run(planner.take(), *owner, {source.data, target.data}, 1);
+  const std::size_t sources = buffers.size();
+  buffers.push_back(target.data);
+  plan_runner_.run(plan, *owner, std::move(buffers), sources);
 }
 
 BufferRef CudaBackend::combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) {
@@ -375,9 +423,12 @@ void CudaBackend::set_clocks() {
 void CudaBackend::synchronize() {
   std::lock_guard lock(mutex_);
   try {
+    // Behind all that was issued, and recorded before the host waits: a GPU that has ended everything would take as long again for a mark.
+    std::list<Mark> marks;
+    for (const auto& gpu : gpus_) marks.emplace_back(*api_, gpu->number, gpu->stream);
     retire_steps(kAllLaunches);
+    for (const Mark& mark : marks) api_->synchronize(mark.event());
     if (!clocks_.empty()) set_clocks();
-    for (const auto& gpu : gpus_) api_->synchronize(Mark(*api_, gpu->number, gpu->stream).event());
   } catch (const GpuError& error) { throw_attributed(error); }
 }
 

@@ -52,11 +52,12 @@ class CudaBackend final : public Backend, public LaunchAware {
   void copy_bytes(const Buffer& from, std::size_t from_offset, Buffer& to, std::size_t to_offset, std::size_t bytes) override;
   void copy_box(const Buffer& from, std::size_t from_offset, const Box& from_box, Buffer& to, const Box& to_box, const Box& box,
                 std::int64_t element_bytes) override;
+  void copy_boxes(std::span<const BoxCopy> copies, Buffer& to, const Box& to_box, std::int64_t element_bytes) override;
   BufferRef combine(Reduction reduction, DType dtype, std::span<const Stretch> values, std::int64_t count, int ordinal) override;
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                 std::span<const comm::Receive> receives) override;
-  bool does_epilogues() const override { return true; }
+  bool does_epilogues(const std::vector<int>& ordinals) const override;
   void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
   void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,
                  const std::vector<int>& ordinals) override;
@@ -127,6 +128,8 @@ class CudaBackend final : public Backend, public LaunchAware {
   Gpu& gpu_of(int ordinal) { return *gpus_[std::size_t(memory_of(ordinal))]; }
   const NodePlan& plan_of(const ComputeCall& call, int position);
   BufferRef moved(const BufferRef& buffer, Gpu& to);
+  void copy_near(std::span<const BoxCopy> copies, const Block& target, const Box& to_box, std::int64_t element_bytes);
+  void run_copies(const NodePlan& plan, std::vector<std::byte*> sources, const Block& target);
   Event event_for(const Gpu& gpu, bool is_timed);
   void forget_events();
   void drop_step();

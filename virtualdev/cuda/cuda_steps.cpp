@@ -74,6 +74,8 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
     classes[std::move(key)].positions.push_back(position);
   }
   const Beside beside(*this);
+  std::map<std::int64_t, std::size_t> on_gpu;  // how many there are
+  for (const auto& [key, each] : classes) ++on_gpu[key[0]];
   for (auto& [key, each] : classes) {
     std::size_t p = std::size_t(each.positions[0]);
     int ordinal = ordinals[p];
@@ -85,7 +87,7 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
       buffers.push_back(block_of(*each.results.back()).data);
     }
     plan_runner_.run(plan_of(call, each.positions[0]), gpus_[std::size_t(memory_of(ordinal))], std::move(buffers), call.operands.size(),
-                     classes.size());
+                     on_gpu[key[0]]);
     for (std::size_t i = 0; i < call.results.size(); ++i)
       for (int position : each.positions) (*call.results[i])[std::size_t(position)] = each.results[i];
   }

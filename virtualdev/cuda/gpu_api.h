@@ -63,16 +63,26 @@ struct CommunicatorMember {
 // c[b, m, n] = sum over k of a[b, m, k] * b[b, k, n]; strides in elements; the result is dense. One of m and k, and of k and n, is 1 apart.
 // With what follows it (Epilogue).
 struct MatrixProduct {
+  struct Matrices {
+    const std::byte *left, *right;
+    std::byte* result;
+    bool operator==(const Matrices&) const = default;
+  };
   DType dtype;
   std::int64_t batch, m, n, k;
   std::int64_t left_batch, left_m, left_k, right_batch, right_k, right_n;
   const std::byte *left, *right;
   std::byte* result;
   double scale = 1;
-  const std::byte* bias = nullptr;  // n elements; nullptr: none
+  const std::byte* bias = nullptr;    // n elements; nullptr: none
+  const std::byte* addend = nullptr;  // as the result; nullptr: none. Not with a bias
   Epilogue::Activation activation = Epilogue::Activation::kNone;
   bool is_beside = false;  // others, of other devices, may be done at once
   int processors = 0;      // to count with; 0: all of the GPU's
+  // It is done as one of so many equal ones, of as many devices, in one call would be, that values do not hang on whether they are. 0: by
+  // itself. Neither a batch nor anything that follows it then, but a scale.
+  int together = 0;
+  std::vector<Matrices> others = {};  // of the same call, which is of `together` products then; in graphs alone
   bool operator==(const MatrixProduct&) const = default;
 };
 
@@ -130,6 +140,7 @@ struct RecordWork {
 struct TaskWork {
   std::vector<const std::byte*> places;  // beginnings of allocations
   std::size_t reads = 0;                 // as many of them, the first, are read alone
+  bool is_unordered = false;             // its work may be done in any order, and at once
   bool operator==(const TaskWork&) const = default;
 };
 using Work = std::variant<KernelWork, CopyWork, FillWork, MatrixProduct, RowTransforms, PlaceSort, RecordWork, TaskWork>;

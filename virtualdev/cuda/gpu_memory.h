@@ -70,9 +70,10 @@ class Mark {
 // What is issued meanwhile is a task, which reads and writes no memory but this (TaskWork).
 class Task {
  public:
-  Task(GpuApi& api, Stream stream, std::vector<const std::byte*> read, const std::vector<const std::byte*>& written)
+  Task(GpuApi& api, Stream stream, std::vector<const std::byte*> read, const std::vector<const std::byte*>& written,
+       bool is_unordered = false)
       : api_(api), stream_(stream) {
-    TaskWork task{std::move(read), 0};
+    TaskWork task{std::move(read), 0, is_unordered};
     task.reads = task.places.size();
     task.places.insert(task.places.end(), written.begin(), written.end());
     api_.begin_task(std::move(task), stream);

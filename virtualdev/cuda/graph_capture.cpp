@@ -22,8 +22,11 @@ void GraphCapture::check(cudaError_t result, const char* what) {
   throw GpuError(fmt::format("{}: {} ({})", what, RUNTIME(cudaGetErrorString)(result), RUNTIME(cudaGetErrorName)(result)));
 }
 
-void GraphCapture::begin() {
+void GraphCapture::open() {
   if (stream_ == nullptr) check(RUNTIME(cudaStreamCreateWithFlags)(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+}
+void GraphCapture::begin() {
+  open();
   ends_.clear();
   check(RUNTIME(cudaStreamBeginCapture)(stream_, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
 }

@@ -19,6 +19,8 @@ class GraphCapture {
   GraphCapture& operator=(const GraphCapture&) = delete;
 
   cudaStream_t stream() const { return stream_; }
+  // The stream is there from then on.
+  void open();
   void begin();
   // What is issued to the stream until end_task() comes behind those tasks: numbers in the order of their ends.
   void begin_task(const std::vector<std::size_t>& behind);

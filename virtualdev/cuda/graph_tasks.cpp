@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace shardlab::cuda {
 namespace {
@@ -99,12 +102,20 @@ class Order {
   char transforms_ = 0;
 };
 
-// Tasks of one level have none of them behind another. What they do, if it is kernels alone: these, and how they are launched.
+// What a task does, where it is kernels, and how they are launched, and products that may be one call.
 struct Likeness {
-  std::size_t level = 0, alone = 0;  // `alone`: a number of its own where it is like no other
-  std::vector<std::pair<Kernel, unsigned>> kernels;
+  std::size_t alone = 0;                             // a number of its own where it is like no other
+  bool is_unordered = false;                         // each kernel once then, in the order of their handles
+  std::vector<std::pair<Kernel, unsigned>> kernels;  // those of products are none
+  std::vector<std::int64_t> products;                // what is alike of each
   bool operator<(const Likeness& other) const {
-    return std::tie(level, alone, kernels) < std::tie(other.level, other.alone, other.kernels);
+    return std::tie(alone, is_unordered, kernels, products) < std::tie(other.alone, other.is_unordered, other.kernels, other.products);
+  }
+  void add(const MatrixProduct& p) {
+    kernels.push_back({});
+    for (std::int64_t number : {std::int64_t(p.dtype), p.m, p.n, p.k, p.left_m, p.left_k, p.right_k, p.right_n,
+                                std::bit_cast<std::int64_t>(p.scale), std::int64_t(p.together)})
+      products.push_back(number);
   }
 };
 
@@ -112,10 +123,27 @@ struct Likeness {
 constexpr std::size_t kInstancesMax = 64, kArgumentBytesMax = 4096;
 std::size_t capacity(std::size_t count) { return std::bit_ceil(count); }
 
+// Tasks that do the same, none of them behind another, by way of none.
 struct Group {
-  std::size_t level = 0;
   std::vector<std::size_t> tasks;
-  std::vector<Kernel> kernels;  // for all of them; none: task by task
+  std::vector<std::size_t> behind;  // groups
+  std::size_t bytes = 0;            // of a launch's arguments, at most
+  std::size_t together = 0;         // as many make a call of their products; 0: there are none
+  bool is_unordered = false;
+  std::size_t level = 0;
+
+  bool has_room_for(std::size_t more_bytes) const {
+    const std::size_t count = tasks.size() + 1;
+    if (is_unordered) return true;  // it is as many launches as it takes
+    return count <= kInstancesMax && capacity(count) * std::max(bytes, more_bytes) <= kArgumentBytesMax &&
+           (together == 0 || count <= together);
+  }
+};
+
+// What a group is in a graph: launches of one kernel with several sets of arguments, or one, and products.
+struct Launch {
+  std::vector<const KernelWork*> sets;
+  std::optional<MatrixProduct> product;
 };
 
 // How many are before each at least, one behind another.
@@ -125,44 +153,104 @@ std::vector<std::size_t> earliest_levels(const std::vector<GraphTask>& tasks) {
     for (std::size_t other : tasks[t].behind) levels[t] = std::max(levels[t], levels[other] + 1);
   return levels;
 }
-// As late as those behind it allow: what nobody waits for, as the updates of weights, then comes together.
-std::vector<std::size_t> latest_levels(const std::vector<GraphTask>& tasks) {
-  const std::vector<std::size_t> earliest = earliest_levels(tasks);
-  std::vector<std::size_t> levels(tasks.size(), earliest.empty() ? 0 : *std::max_element(earliest.begin(), earliest.end()));
-  for (std::size_t t = tasks.size(); t-- > 0;)
-    for (std::size_t other : tasks[t].behind) levels[other] = std::min(levels[other], levels[t] - 1);
-  return levels;
-}
 
-// By level, and within one by the first task.
-std::vector<Group> groups_of(std::span<const Work> work, const std::vector<GraphTask>& tasks) {
-  const std::vector<std::size_t> levels = latest_levels(tasks);
-  std::map<Likeness, std::size_t> open;  // the group that takes the next like these
-  std::vector<Group> groups;
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    Likeness like{levels[t], 0, {}};
-    std::size_t bytes = 0;
-    for (std::size_t at : tasks[t].work) {
-      auto* kernel = std::get_if<KernelWork>(&work[at]);
-      if (kernel == nullptr || tasks[t].mark == kNone) {
+// Grows groups task by task. One joins the group of its like that came last, if it is not behind that. So it does not matter that devices
+// of one GPU use memory that others let go, and come behind those at places of their own.
+class Grouping {
+ public:
+  Grouping(std::span<const Work> work, const std::vector<GraphTask>& tasks) : work_(work), tasks_(tasks), group_of_(tasks.size()) {
+    for (std::size_t t = 0; t < tasks.size(); ++t) add(t);
+    set_levels();
+  }
+  // In an order in which they may be done: as late as those behind them allow, so that what nobody waits for comes last.
+  std::vector<Group> take() {
+    std::stable_sort(groups_.begin(), groups_.end(), [](const Group& x, const Group& y) { return x.level < y.level; });
+    return std::move(groups_);
+  }
+
+ private:
+  void add(std::size_t t) {
+    Group own;
+    Likeness like;
+    for (std::size_t at : tasks_[t].work) {
+      auto* kernel = std::get_if<KernelWork>(&work_[at]);
+      auto* product = std::get_if<MatrixProduct>(&work_[at]);
+      if (product != nullptr) own.together = std::size_t(product->together);
+      if (tasks_[t].mark == kNone || (kernel == nullptr && own.together == 0)) {
         like.alone = t + 1;
         break;
       }
+      if (product != nullptr) {
+        like.add(*product);
+        continue;
+      }
       like.kernels.push_back({kernel->kernel, kernel->block});
-      bytes = std::max(bytes, kernel->arguments.size());
+      own.bytes = std::max(own.bytes, kernel->arguments.size());
     }
-    auto [found, is_new] = open.try_emplace(std::move(like), groups.size());
+    if (like.alone == 0 && std::get<TaskWork>(work_[tasks_[t].mark]).is_unordered) {
+      like.is_unordered = own.is_unordered = true;
+      std::sort(like.kernels.begin(), like.kernels.end());
+      like.kernels.erase(std::unique(like.kernels.begin(), like.kernels.end()), like.kernels.end());
+    }
+    for (std::size_t other : tasks_[t].behind) own.behind.push_back(group_of_[other]);
+    auto [last, is_new] = last_.try_emplace(std::move(like), groups_.size());
     if (!is_new) {
-      const std::size_t count = groups[found->second].tasks.size() + 1;
-      is_new = count > kInstancesMax || capacity(count) * bytes > kArgumentBytesMax;
-      if (is_new) found->second = groups.size();
+      Group& found = groups_[last->second];
+      if (found.has_room_for(own.bytes) && !is_behind(own, last->second)) {
+        found.behind.insert(found.behind.end(), own.behind.begin(), own.behind.end());
+        found.bytes = std::max(found.bytes, own.bytes);
+        group_of_[t] = last->second;
+        found.tasks.push_back(t);
+        return;
+      }
+      last->second = groups_.size();
     }
-    if (is_new) groups.push_back({levels[t], {}, {}});
-    groups[found->second].tasks.push_back(t);
+    group_of_[t] = groups_.size();
+    own.tasks.push_back(t);
+    groups_.push_back(std::move(own));
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& x, const Group& y) { return x.level < y.level; });
-  return groups;
-}
+
+  bool is_behind(const Group& group, std::size_t wanted) {
+    ++round_;
+    seen_.resize(groups_.size());
+    std::vector<std::size_t> open = group.behind;
+    while (!open.empty()) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      if (at == wanted) return true;
+      if (std::exchange(seen_[at], round_) != round_) open.insert(open.end(), groups_[at].behind.begin(), groups_[at].behind.end());
+    }
+    return false;
+  }
+
+  void set_levels() {
+    // From those behind which nobody is, upwards.
+    std::vector<std::size_t> followers(groups_.size()), from_end(groups_.size()), open;
+    for (const Group& group : groups_)
+      for (std::size_t other : group.behind) ++followers[other];
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (followers[g] == 0) open.push_back(g);
+    std::size_t longest = 0;
+    while (!open.empty()) {
+      const std::size_t g = open.back();
+      open.pop_back();
+      longest = std::max(longest, from_end[g]);
+      for (std::size_t other : groups_[g].behind) {
+        from_end[other] = std::max(from_end[other], from_end[g] + 1);
+        if (--followers[other] == 0) open.push_back(other);
+      }
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].level = longest - from_end[g];
+  }
+
+  std::span<const Work> work_;
+  const std::vector<GraphTask>& tasks_;
+  std::vector<Group> groups_;
+  std::vector<std::size_t> group_of_;     // by task
+  std::map<Likeness, std::size_t> last_;  // the group of its like that came last
+  std::vector<std::size_t> seen_;         // by group: in which search
+  std::size_t round_ = 0;
+};
 
 // Of a group's tasks, whose places are those of all of them.
 TaskWork mark_of(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group) {
@@ -179,16 +267,28 @@ TaskWork mark_of(std::span<const Work> work, const std::vector<GraphTask>& tasks
   return whole;
 }
 
+// Products of several devices that are no one call.
+bool is_beside(const MatrixProduct& product) { return product.is_beside && product.others.empty(); }
+bool is_beside(std::span<const Work> work, const GraphTask& task) {
+  return std::any_of(task.work.begin(), task.work.end(), [&](std::size_t at) {
+    auto* product = std::get_if<MatrixProduct>(&work[at]);
+    return product != nullptr && is_beside(*product);
+  });
+}
+bool is_together(std::span<const Work> work) {
+  return std::any_of(work.begin(), work.end(), [](const Work& each) {
+    auto* product = std::get_if<MatrixProduct>(&each);
+    return product != nullptr && !product->others.empty();
+  });
+}
+
 // Whether there are products of several devices, or as many other calls at once as are hardly one's.
 bool is_beside(std::span<const Work> work, const std::vector<GraphTask>& tasks) {
   constexpr int kCallsMin = 3;
   const std::vector<std::size_t> levels = earliest_levels(tasks);
   std::map<std::size_t, int> calls;  // by level
   for (std::size_t t = 0; t < tasks.size(); ++t) {
-    for (std::size_t at : tasks[t].work) {
-      auto* product = std::get_if<MatrixProduct>(&work[at]);
-      if (product != nullptr && product->is_beside) return true;
-    }
+    if (is_beside(work, tasks[t])) return true;
     const Work& first = work[tasks[t].work[0]];
     const bool is_call = !std::holds_alternative<KernelWork>(first) && !std::holds_alternative<RecordWork>(first);
     if (is_call && ++calls[levels[t]] >= kCallsMin) return true;
@@ -196,15 +296,54 @@ bool is_beside(std::span<const Work> work, const std::vector<GraphTask>& tasks) 
   return false;
 }
 
-// The k-th kernel of a group's tasks, once for all.
-KernelWork launch_of(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group, std::size_t k) {
-  KernelWork all = std::get<KernelWork>(work[tasks[group.tasks[0]].work[k]]);
-  all.kernel = group.kernels[k];
-  all.instances = unsigned(group.tasks.size());
-  for (std::size_t i = 1; i < group.tasks.size(); ++i) {
-    const auto& other = std::get<KernelWork>(work[tasks[group.tasks[i]].work[k]]);
-    all.grid = std::max(all.grid, other.grid);
-    all.arguments.insert(all.arguments.end(), other.arguments.begin(), other.arguments.end());
+// The k-th product of a group's tasks, once for all.
+MatrixProduct product_of(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group, std::size_t k) {
+  auto product = [&](std::size_t i) { return std::get<MatrixProduct>(work[tasks[group.tasks[i]].work[k]]); };
+  MatrixProduct all = product(0);
+  for (std::size_t i = 1; i < group.tasks.size(); ++i) all.others.push_back({product(i).left, product(i).right, product(i).result});
+  return all;
+}
+
+// Of a group whose work needs no order: by kernel, as many sets of arguments at once as it takes.
+std::vector<Launch> unordered_launches(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group) {
+  std::map<std::pair<Kernel, unsigned>, std::vector<const KernelWork*>> by_kernel;
+  for (std::size_t t : group.tasks)
+    for (std::size_t at : tasks[t].work) {
+      const auto& kernel = std::get<KernelWork>(work[at]);
+      by_kernel[{kernel.kernel, kernel.block}].push_back(&kernel);
+    }
+  std::vector<Launch> launches;
+  for (const auto& [kernel, sets] : by_kernel) {
+    const std::size_t at_once = std::min(kInstancesMax, std::bit_floor(kArgumentBytesMax / std::max<std::size_t>(group.bytes, 1)));
+    for (std::size_t first = 0; first < sets.size(); first += at_once)
+      launches.push_back(
+          {{sets.begin() + std::ptrdiff_t(first), sets.begin() + std::ptrdiff_t(std::min(first + at_once, sets.size()))}, {}});
+  }
+  return launches;
+}
+
+// Nothing: it is done task by task.
+std::vector<Launch> launches_of(std::span<const Work> work, const std::vector<GraphTask>& tasks, const Group& group) {
+  if (group.is_unordered) return unordered_launches(work, tasks, group);
+  if (group.tasks.size() == 1 || (group.together > 0 && group.together != group.tasks.size())) return {};
+  std::vector<Launch> launches;
+  for (std::size_t k = 0; k < tasks[group.tasks[0]].work.size(); ++k) {
+    Launch& launch = launches.emplace_back();
+    if (std::holds_alternative<MatrixProduct>(work[tasks[group.tasks[0]].work[k]]))
+      launch.product = product_of(work, tasks, group, k);
+    else
+      for (std::size_t t : group.tasks) launch.sets.push_back(&std::get<KernelWork>(work[tasks[t].work[k]]));
+  }
+  return launches;
+}
+
+KernelWork kernel_of(const Launch& launch, Kernel kernel) {
+  KernelWork all = *launch.sets[0];
+  all.kernel = kernel;
+  all.instances = unsigned(launch.sets.size());
+  for (std::size_t i = 1; i < launch.sets.size(); ++i) {
+    all.grid = std::max(all.grid, launch.sets[i]->grid);
+    all.arguments.insert(all.arguments.end(), launch.sets[i]->arguments.begin(), launch.sets[i]->arguments.end());
   }
   all.arguments.resize(all.arguments.size() / all.instances * capacity(all.instances));
   return all;
@@ -214,34 +353,54 @@ KernelWork launch_of(std::span<const Work> work, const std::vector<GraphTask>& t
 
 std::vector<GraphTask> tasks_of(std::span<const Work> work) {
   std::vector<GraphTask> tasks = Order(work).tasks;
-  if (is_beside(work, tasks)) return tasks;
+  const bool has_paths = is_beside(work, tasks);
+  if (has_paths && !is_together(work)) return tasks;
+  // One behind the other, but for products beside each other, which together are behind those before.
+  std::size_t first = 0;  // of those
+  std::vector<std::size_t> before;
   for (std::size_t t = 1; t < tasks.size(); ++t) {
-    tasks[t].behind = {t - 1};
-    tasks[t].product_room = 0;
+    const auto& behind = tasks[t].behind;
+    const bool may_join = has_paths && is_beside(work, tasks[t]) && is_beside(work, tasks[t - 1]) &&
+                          std::none_of(behind.begin(), behind.end(), [&](std::size_t other) { return other >= first; });
+    if (!may_join) {
+      before.resize(t - first);
+      std::iota(before.begin(), before.end(), first);
+      first = t;
+    }
+    tasks[t].behind = before;
+    if (!has_paths) tasks[t].product_room = 0;
   }
   return tasks;
 }
 
 std::vector<Work> batched(std::span<const Work> work, const Batcher& batcher) {
   const std::vector<GraphTask> tasks = Order(work).tasks;
-  std::vector<Group> groups = groups_of(work, tasks);
+  const std::vector<Group> groups = Grouping(work, tasks).take();
+  std::vector<std::vector<Launch>> launches;
   std::vector<std::pair<Kernel, std::size_t>> wanted;
   for (const Group& group : groups)
-    if (group.tasks.size() > 1)
-      for (std::size_t at : tasks[group.tasks[0]].work) wanted.push_back({std::get<KernelWork>(work[at]).kernel, group.tasks.size()});
-  if (wanted.empty()) return {work.begin(), work.end()};
-  const std::vector<Kernel> kernels = batcher(wanted);
+    for (const Launch& launch : launches.emplace_back(launches_of(work, tasks, group)))
+      if (launch.sets.size() > 1) wanted.push_back({launch.sets[0]->kernel, launch.sets.size()});
+  if (std::all_of(launches.begin(), launches.end(), [](const auto& list) { return list.empty(); })) return {work.begin(), work.end()};
+  const std::vector<Kernel> kernels = wanted.empty() ? std::vector<Kernel>{} : batcher(wanted);
   auto next = kernels.begin();
   std::vector<Work> result;
-  for (Group& group : groups) {
-    if (group.tasks.size() > 1) {
-      const auto end = next + std::ptrdiff_t(tasks[group.tasks[0]].work.size());
-      if (std::find(next, end, Kernel{}) == end) group.kernels.assign(next, end);
-      next = end;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Group& group = groups[g];
+    std::vector<Work> merged;
+    bool are_there = !launches[g].empty();
+    for (const Launch& launch : launches[g]) {
+      const Kernel kernel = launch.sets.size() > 1 ? *next++ : launch.sets.empty() ? Kernel{} : launch.sets[0]->kernel;
+      if (launch.product) {
+        merged.push_back(*launch.product);
+        continue;
+      }
+      are_there = are_there && kernel != Kernel{};
+      merged.push_back(kernel_of(launch, kernel));
     }
-    if (!group.kernels.empty()) {
+    if (are_there) {
       result.push_back(mark_of(work, tasks, group));
-      for (std::size_t k = 0; k < group.kernels.size(); ++k) result.push_back(launch_of(work, tasks, group, k));
+      result.insert(result.end(), merged.begin(), merged.end());
       continue;
     }
     for (std::size_t t : group.tasks) {

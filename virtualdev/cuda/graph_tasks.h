@@ -22,12 +22,14 @@ struct GraphTask {
 };
 
 // In the order in which they are issued. Transforms work in one room, so each is behind the one before. Where no several devices have
-// the same to do, but kernels, which are one launch then (batched()), each is behind the one before: to go from one path of a graph to
-// another costs a GPU more than that wins.
+// the same to do, but what is one launch then (batched()), each is behind the one before: to go from one path of a graph to another costs a
+// GPU more than that wins. So do products of several devices that are no one call, where others are: those of one moment are beside each
+// other, and all else is in order.
 std::vector<GraphTask> tasks_of(std::span<const Work> work);
 // Kernels for several sets of arguments, as many as wanted or more, each as a kernel is for one; 0 where there is none.
 using Batcher = std::function<std::vector<Kernel>(const std::vector<std::pair<Kernel, std::size_t>>&)>;
-// The same work with one launch for the kernels of tasks that do the same, on several devices as a rule, and may be done at once.
+// The same work with one launch for the kernels of tasks that do the same, on several devices as a rule, and may be done at once, and one
+// call for products that are to be together.
 std::vector<Work> batched(std::span<const Work> work, const Batcher& batcher);
 
 // Those behind which no other is.

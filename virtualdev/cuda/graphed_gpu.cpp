@@ -24,8 +24,9 @@ std::string kind_of(const std::vector<Work>& work) {
     } else if (auto* fill = std::get_if<FillWork>(&each)) {
       add(fill->bytes);
     } else if (auto* product = std::get_if<MatrixProduct>(&each)) {
-      for (std::int64_t size : {std::int64_t(product->dtype), product->batch, product->m, product->n, product->k,
-                                std::int64_t(product->activation), std::int64_t(product->bias != nullptr)})
+      for (std::int64_t size :
+           {std::int64_t(product->dtype), product->batch, product->m, product->n, product->k, std::int64_t(product->activation),
+            std::int64_t(product->bias != nullptr), std::int64_t(product->addend != nullptr), std::int64_t(product->together)})
         add(size);
       add(product->scale);
     } else if (auto* rows = std::get_if<RowTransforms>(&each)) {

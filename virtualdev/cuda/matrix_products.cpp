@@ -61,7 +61,7 @@ cublasLtEpilogue_t epilogue_of(const MatrixProduct& p) {
 
 // What the library is told of a product.
 struct MatrixProducts::Description {
-  Description(MatrixProducts& products, const MatrixProduct& p) : owner(products) {
+  Description(MatrixProducts& products, const MatrixProduct& p, bool is_together) : owner(products) {
     const Types types = types_of(p.dtype);
     const Columns first = first_of(p), second = second_of(p);
     owner.check(SHARDLAB_CALL(owner.library_, cublasLtMatmulDescCreate)(&operation, types.compute, types.scale),
@@ -71,9 +71,9 @@ struct MatrixProducts::Description {
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
     if (p.processors > 0) set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t(p.processors));
     if (p.bias != nullptr) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(p.bias));  // its type: the result's
-    layouts[0] = layout(p, first, p.right_batch);
-    layouts[1] = layout(p, second, p.left_batch);
-    layouts[2] = layout(p, {false, p.n, p.m, p.n}, p.m * p.n);
+    layouts[0] = layout(p, first, p.right_batch, is_together);
+    layouts[1] = layout(p, second, p.left_batch, is_together);
+    layouts[2] = layout(p, {false, p.n, p.m, p.n}, p.m * p.n, is_together);
   }
   ~Description() {
     for (cublasLtMatrixLayout_t each : layouts)
@@ -88,15 +88,20 @@ struct MatrixProducts::Description {
     owner.check(SHARDLAB_CALL(owner.library_, cublasLtMatmulDescSetAttribute)(operation, attribute, &value, sizeof(value)),
                 "cublasLtMatmulDescSetAttribute");
   }
-  cublasLtMatrixLayout_t layout(const MatrixProduct& p, const Columns& columns, std::int64_t stride) {
+  cublasLtMatrixLayout_t layout(const MatrixProduct& p, const Columns& columns, std::int64_t stride, bool is_together) {
     cublasLtMatrixLayout_t made = nullptr;
     owner.check(SHARDLAB_CALL(owner.library_, cublasLtMatrixLayoutCreate)(&made, types_of(p.dtype).data, std::uint64_t(columns.rows),
                                                                           std::uint64_t(columns.columns), columns.leading),
                 "cublasLtMatrixLayoutCreate");
-    std::int32_t batch = std::int32_t(p.batch);
-    auto set_layout = SHARDLAB_CALL(owner.library_, cublasLtMatrixLayoutSetAttribute);
-    owner.check(set_layout(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof(batch)), "cublasLtMatrixLayoutSetAttribute");
-    owner.check(set_layout(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)), "cublasLtMatrixLayoutSetAttribute");
+    auto set_layout = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
+      owner.check(SHARDLAB_CALL(owner.library_, cublasLtMatrixLayoutSetAttribute)(made, attribute, &value, sizeof(value)),
+                  "cublasLtMatrixLayoutSetAttribute");
+    };
+    set_layout(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t(is_together ? p.together : p.batch));
+    if (is_together)
+      set_layout(CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, std::uint32_t(CUBLASLT_BATCH_MODE_POINTER_ARRAY));
+    else
+      set_layout(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
     return made;
   }
 
@@ -141,13 +146,37 @@ MatrixProducts::Key MatrixProducts::key_of(int gpu, const MatrixProduct& p) {
           p.right_batch,
           p.left_batch,
           int(epilogue_of(p)),
-          p.processors};
+          p.addend != nullptr,
+          p.processors,
+          p.together};
+}
+
+// One for many must do for one of them, too.
+const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, const MatrixProduct& p) {
+  const Key key = key_of(gpu, p);
+  if (auto found = algorithms_.find(key); found != algorithms_.end()) return found->second;
+  Description one(*this, p, false);
+  std::optional<cublasLtMatmulAlgo_t> found;
+  if (p.together == 0) {
+    found = ask(gpu, p, one);
+  } else {
+    Description many(*this, p, true);
+    found = ask(gpu, p, many);
+    if (found && !can(gpu, *found, one)) found.reset();
+  }
+  return algorithms_.emplace(key, found).first->second;
+}
+
+bool MatrixProducts::can(int gpu, const cublasLtMatmulAlgo_t& algorithm, Description& description) {
+  cublasLtMatmulHeuristicResult_t result{};
+  const auto& layouts = description.layouts;
+  const cublasStatus_t status = SHARDLAB_CALL(library_, cublasLtMatmulAlgoCheck)(open(gpu).handle, description.operation, layouts[0],
+                                                                                 layouts[1], layouts[2], layouts[2], &algorithm, &result);
+  return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= kWorkspaceBytes;
 }
 
 // Where the library has none, it says so by its status, or by finding nothing.
-const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, const MatrixProduct& p, Description& description) {
-  const Key key = key_of(gpu, p);
-  if (auto found = algorithms_.find(key); found != algorithms_.end()) return found->second;
+std::optional<cublasLtMatmulAlgo_t> MatrixProducts::ask(int gpu, const MatrixProduct& p, Description& description) {
   cublasLtMatmulPreference_t preference = nullptr;
   check(SHARDLAB_CALL(library_, cublasLtMatmulPreferenceCreate)(&preference), "cublasLtMatmulPreferenceCreate");
   cublasStatus_t status = SHARDLAB_CALL(library_, cublasLtMatmulPreferenceSetAttribute)(
@@ -166,14 +195,22 @@ const std::optional<cublasLtMatmulAlgo_t>& MatrixProducts::algorithm(int gpu, co
   SHARDLAB_CALL(library_, cublasLtMatmulPreferenceDestroy)(preference);
   if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE) check(status, "cublasLtMatmulAlgoGetHeuristic");
   const bool is_there = status == CUBLAS_STATUS_SUCCESS && count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
-  return algorithms_.emplace(key, is_there ? std::optional(best.algo) : std::nullopt).first->second;
+  return is_there ? std::optional(best.algo) : std::nullopt;
 }
 
 bool MatrixProducts::has(int gpu, const MatrixProduct& p) {
   std::lock_guard lock(mutex_);
-  if (auto found = algorithms_.find(key_of(gpu, p)); found != algorithms_.end()) return found->second.has_value();
-  Description description(*this, p);
-  return algorithm(gpu, p, description).has_value();
+  return algorithm(gpu, p).has_value();
+}
+
+std::vector<const std::byte*> MatrixProducts::addresses_of(const MatrixProduct& p) {
+  std::vector<MatrixProduct::Matrices> all{{p.left, p.right, p.result}};
+  all.insert(all.end(), p.others.begin(), p.others.end());
+  std::vector<const std::byte*> addresses;
+  for (const auto& each : all) addresses.push_back(each.left);
+  for (const auto& each : all) addresses.push_back(each.right);
+  for (const auto& each : all) addresses.push_back(each.result);
+  return addresses;
 }
 
 void MatrixProducts::reserve(int gpu, int rooms, const std::function<std::byte*(std::size_t)>& allocate) {
@@ -182,25 +219,35 @@ void MatrixProducts::reserve(int gpu, int rooms, const std::function<std::byte*(
   while (workspaces.size() < std::size_t(rooms)) workspaces.push_back(allocate(kWorkspaceBytes));
 }
 
-void MatrixProducts::run(int gpu, const MatrixProduct& p, cudaStream_t stream, int room) {
+void MatrixProducts::run(int gpu, const MatrixProduct& p, cudaStream_t stream, int room, const std::byte* addresses) {
   std::lock_guard lock(mutex_);
   OnGpu& here = open(gpu);
   if (std::size_t(room) >= here.workspaces.size()) throw GpuError(fmt::format("a product in room {}, which is not there", room));
-  Description description(*this, p);
-  const auto& algo = algorithm(gpu, p, description);
+  const bool is_together = !p.others.empty();
+  Description description(*this, p, is_together);
+  const auto& algo = algorithm(gpu, p);
   if (!algo)
     throw GpuError(fmt::format("cuBLASLt has no algorithm for {} x {} x {} of {} with epilogue {}", p.m, p.n, p.k, name_of(p.dtype),
                                int(epilogue_of(p))));
   // Room for the widest scalar in each type.
-  const double scale_double[2] = {p.scale, 0}, zero_double[2] = {0, 0};
-  const float scale_float[2] = {float(p.scale), 0}, zero_float[2] = {0, 0};
+  const double kept = p.addend == nullptr ? 0 : 1;
+  const double scale_double[2] = {p.scale, 0}, kept_double[2] = {kept, 0};
+  const float scale_float[2] = {float(p.scale), 0}, kept_float[2] = {float(kept), 0};
   const bool is_double = types_of(p.dtype).compute == CUBLAS_COMPUTE_64F;
   const void *scale = is_double ? static_cast<const void*>(scale_double) : scale_float,
-             *zero = is_double ? static_cast<const void*>(zero_double) : zero_float;
+             *of_added = is_double ? static_cast<const void*>(kept_double) : kept_float;
   const auto& layouts = description.layouts;
-  check(SHARDLAB_CALL(library_, cublasLtMatmul)(here.handle, description.operation, scale, p.right, layouts[0], p.left, layouts[1], zero,
-                                                p.result, layouts[2], p.result, layouts[2], &*algo, here.workspaces[std::size_t(room)],
-                                                kWorkspaceBytes, stream),
+  const void *left = p.left, *right = p.right, *added = p.addend;
+  void* result = p.result;
+  if (is_together) {
+    auto* lists = reinterpret_cast<const std::byte* const*>(addresses);
+    left = lists;
+    right = lists + p.together;
+    result = const_cast<const std::byte**>(lists + 2 * p.together);
+  }
+  check(SHARDLAB_CALL(library_, cublasLtMatmul)(here.handle, description.operation, scale, right, layouts[0], left, layouts[1], of_added,
+                                                added == nullptr ? result : added, layouts[2], result, layouts[2], &*algo,
+                                                here.workspaces[std::size_t(room)], kWorkspaceBytes, stream),
         "cublasLtMatmul");
 }
 

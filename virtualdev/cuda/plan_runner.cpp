@@ -11,14 +11,24 @@ namespace {
 
 constexpr unsigned kBlock = 256;  // threads; kernels with barriers have room for as many
 
+// Of the results of a product, with as many columns and rows at most.
+std::int64_t tiles_of(const MatrixProduct& product) {
+  constexpr std::int64_t kTile = 128;
+  return product.batch * ((product.m + kTile - 1) / kTile) * ((product.n + kTile - 1) / kTile);
+}
+
+// Whether equal products of several devices are to be one call: not where all their results are few, and sums cut into parts, as a product
+// by itself has them, would use more of the GPU.
+bool are_together(const MatrixProduct& product, const Gpu& gpu, std::size_t beside) {
+  return beside > 1 && product.batch == 1 && 4 * tiles_of(product) * std::int64_t(beside) >= gpu.processors;
+}
+
 // A small product beside others counts with its share: alone it would be cut into parts of its sum, which are added up then, to take all.
 // One of more tiles than that does not need to be, and comes out better as if it were alone.
 int processors_of(const MatrixProduct& product, const Gpu& gpu, std::size_t beside) {
-  constexpr std::int64_t kTile = 128;
   if (beside < 2) return 0;
   const int share = std::max(gpu.processors / int(std::min<std::size_t>(beside, kProductRoomsMax)), 1);
-  const std::int64_t tiles = product.batch * ((product.m + kTile - 1) / kTile) * ((product.n + kTile - 1) / kTile);
-  return tiles <= share ? share : 0;
+  return tiles_of(product) <= share ? share : 0;
 }
 
 }  // namespace
@@ -61,7 +71,7 @@ void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::b
 }
 
 // A product, and what follows it, is the library's affair where it can; else a kernel's, what follows in place.
-void PlanRunner::multiply(Gpu& gpu, const Call& call, const MatrixProduct& product, const std::byte* bias) {
+void PlanRunner::multiply(Gpu& gpu, const Call& call, const MatrixProduct& product, const std::byte* added) {
   auto by_library = [&](const MatrixProduct& whole) {
     const bool can = api_.has_product(gpu.number, whole);
     if (can) api_.multiply(gpu.number, whole, gpu.stream);
@@ -70,7 +80,7 @@ void PlanRunner::multiply(Gpu& gpu, const Call& call, const MatrixProduct& produ
   if (call.end) {
     MatrixProduct whole = product;
     whole.scale = call.end->scale;
-    whole.bias = bias;
+    (call.end->is_addend ? whole.addend : whole.bias) = added;
     whole.activation = call.end->activation;
     if (by_library(whole)) return;
   }
@@ -79,7 +89,7 @@ void PlanRunner::multiply(Gpu& gpu, const Call& call, const MatrixProduct& produ
     launch(gpu, call.kernel, operands, call.numbers, call.work, false);
   }
   if (!call.end) return;
-  const std::byte* buffers[] = {bias == nullptr ? product.result : bias, product.result};
+  const std::byte* buffers[] = {added == nullptr ? product.result : added, product.result};
   launch(gpu, call.end->kernel, buffers, call.end->numbers, call.end->numbers[0], false);
 }
 
@@ -112,7 +122,7 @@ void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::
   }
   std::vector<const std::byte*> written(buffers.begin() + std::ptrdiff_t(operands), buffers.end());
   for (const auto& [room, bytes] : sort_rooms) written.push_back(room);
-  const Task task(api_, gpu.stream, {buffers.begin(), buffers.begin() + std::ptrdiff_t(operands)}, std::move(written));
+  const Task task(api_, gpu.stream, {buffers.begin(), buffers.begin() + std::ptrdiff_t(operands)}, std::move(written), plan.is_unordered);
   std::size_t sorts = 0;
   for (const Call& call : plan.calls) {
     auto buffer = [&](std::size_t i) { return buffers[std::size_t(call.buffers[i])]; };
@@ -137,8 +147,10 @@ void PlanRunner::run(const NodePlan& plan, const std::shared_ptr<Gpu>& on, std::
         MatrixProduct product{call.dtype, n[0] / (n[1] * n[3]), n[3], n[1], n[2], n[4], n[5], n[6], n[7], n[8], n[9], buffer(0), buffer(1),
                               buffer(2)};
         product.is_beside = beside > 1;
-        product.processors = processors_of(product, gpu, beside);
-        multiply(gpu, call, product, call.end && call.end->bias >= 0 ? buffers[std::size_t(call.end->bias)] : nullptr);
+        if (!call.end && are_together(product, gpu, beside)) product.together = int(beside);
+        if (product.together > 0 && !api_.has_product(gpu.number, product)) product.together = 0;
+        if (product.together == 0) product.processors = processors_of(product, gpu, beside);
+        multiply(gpu, call, product, call.end && call.end->added >= 0 ? buffers[std::size_t(call.end->added)] : nullptr);
         break;
       }
       case Kind::kSort: {

@@ -33,7 +33,7 @@ class PlanRunner {
   struct Constant {
     BufferRef host, device;  // the host's is kept, so that nothing else gets its address
   };
-  void multiply(Gpu& gpu, const Call& call, const MatrixProduct& product, const std::byte* bias);
+  void multiply(Gpu& gpu, const Call& call, const MatrixProduct& product, const std::byte* added);
   static PlaceSort sort_of(const Call& call, std::span<std::byte* const> buffers);
   BufferRef constant(const BufferRef& data, const std::shared_ptr<Gpu>& gpu);
 

@@ -30,14 +30,15 @@ using Function = std::function<Array(const Array& x, const Array& w, const Array
 
 class Epilogues : public ::testing::Test {
  protected:
-  Epilogues() : gpu_(std::make_shared<RecordingGpu>(1)) {
+  Epilogues() : gpu_(std::make_shared<RecordingGpu>(8)) { start(1); }
+  void start(int devices_per_gpu) {
+    Context::set_current(nullptr);
     ContextOptions options;
     options.devices_per_process = {8};
     options.cpu_devices = 8;
-    options.make_backend = [&](const std::vector<int>& ordinals) {
-      return backend_ =
-                 std::make_shared<cuda::CudaBackend>(gpu_, std::make_shared<RecordingCompiler>(),
-                                                     cuda::CudaOptions{.ordinals = ordinals, .devices_per_gpu = 8, .kernel_folder = ""});
+    options.make_backend = [this, devices_per_gpu](const std::vector<int>& ordinals) {
+      const cuda::CudaOptions own{.ordinals = ordinals, .devices_per_gpu = devices_per_gpu, .kernel_folder = ""};
+      return backend_ = std::make_shared<cuda::CudaBackend>(gpu_, std::make_shared<RecordingCompiler>(), own);
     };
     Context::set_current(std::make_shared<Context>(std::move(options)));
   }
@@ -102,6 +103,12 @@ TEST_F(Epilogues, ABiasAndAnActivationAreDoneWithTheProduct) {
   EXPECT_EQ(gpu_->calls("launch"), before);
 }
 
+// There products are one call, which has nothing behind them.
+TEST_F(Epilogues, NotWhereDevicesShareAGpu) {
+  start(8);
+  EXPECT_THAT(ended([](auto& x, auto& w, auto& b) { return relu(matmul(x, w) + b); }), IsEmpty());
+}
+
 TEST_F(Epilogues, ScalesThatAreExact) {
   expect_all(ended([](auto& x, auto& w, auto&) { return matmul(x, w) * 0.3; }), double(0.3f), false, Activation::kNone);
   expect_all(ended([](auto& x, auto& w, auto& b) { return matmul(x, w) * 2.0 / 8.0 + b; }), 0.25, true, Activation::kNone);
@@ -117,6 +124,25 @@ TEST_F(Epilogues, GeluInSixteenBitsAlone) {
   EXPECT_THAT(gpu_->ranges(), Contains("dot_general + add + gelu"));
   expect_all(ended(layer, float16), 1, true, Activation::kGelu);
   expect_all(ended(layer, float32), 1, true, Activation::kNone);
+}
+
+// As where a gradient changes a weight. What a step makes is not an addend: that may be fused with others.
+TEST_F(Epilogues, AnArrayIsAddedOrTakenFrom) {
+  auto expect_addend = [](const std::vector<cuda::MatrixProduct>& products, double scale, Activation activation) {
+    EXPECT_THAT(products, ::testing::SizeIs(8));
+    for (const cuda::MatrixProduct& product : products) {
+      EXPECT_NE(product.addend, nullptr);
+      EXPECT_EQ(product.bias, nullptr);
+      EXPECT_EQ(product.scale, scale);
+      EXPECT_EQ(product.activation, activation);
+    }
+  };
+  auto like_x = [](auto& x, auto& w) { return matmul(matmul(x, w), transpose(w)); };
+  expect_addend(ended([=](auto& x, auto& w, auto&) { return x - 0.5 * like_x(x, w); }), -0.5, Activation::kNone);
+  EXPECT_THAT(gpu_->ranges(), Contains("dot_general + mul + sub"));
+  expect_addend(ended([=](auto& x, auto& w, auto&) { return relu(like_x(x, w) + x); }), 1, Activation::kRelu);
+  EXPECT_THAT(ended([=](auto& x, auto& w, auto&) { return like_x(x, w) - x; }), IsEmpty()) << "the other way round";
+  EXPECT_THAT(ended([=](auto& x, auto& w, auto&) { return like_x(x, w) + sin(x); }), IsEmpty());
 }
 
 // The value in between is made where somebody else reads it.

@@ -287,6 +287,56 @@ TEST(Tasks, ThatDoTheSameAreLaunchedTogether) {
   EXPECT_EQ(cuda::tasks_of(together).size(), 3u);
 }
 
+// Equal products of as many devices as are to be together are one call, and then all is in order; of fewer they stay.
+TEST(Tasks, OfProductsThatAreToBeTogetherAreOneCall) {
+  const std::byte places[64] = {};
+  auto work_of = [&](int devices, std::int64_t last_columns) {
+    std::vector<cuda::Work> work;
+    for (int device = 0; device < devices; ++device) {
+      const std::byte *left = places + device, *right = places + 32;
+      auto* result = const_cast<std::byte*>(places + 16 + device);
+      work.push_back(cuda::TaskWork{{left, right, result}, 2});
+      cuda::MatrixProduct product{DType::kFloat32, 1, 8, device == 2 ? last_columns : 8, 8, 64, 8, 1, 64, 8, 1, left, right, result};
+      product.is_beside = true;
+      product.together = 3;
+      work.push_back(product);
+    }
+    return work;
+  };
+  const cuda::Batcher none = [](const auto& wanted) { return std::vector<cuda::Kernel>(wanted.size()); };
+  const std::vector<cuda::Work> together = cuda::batched(work_of(3, 8), none);
+  ASSERT_EQ(together.size(), 2u);
+  EXPECT_EQ(std::get<cuda::TaskWork>(together[0]).places.size(), 9u);
+  EXPECT_EQ(std::get<cuda::TaskWork>(together[0]).reads, 6u);
+  const auto& product = std::get<cuda::MatrixProduct>(together[1]);
+  ASSERT_EQ(product.others.size(), 2u);
+  EXPECT_EQ(product.others[1].left, places + 2);
+  EXPECT_EQ(product.others[1].result, places + 18);
+  EXPECT_EQ(cuda::batched(work_of(2, 8), none).size(), 4u);
+  EXPECT_EQ(cuda::batched(work_of(3, 9), none).size(), 6u) << "another product among them";
+}
+
+// Where some are one call, those that are not are beside each other, and all else is in order.
+TEST(Tasks, OfProductsBesideAreBehindWhatIsBeforeAllOfThem) {
+  const std::byte places[32] = {};
+  std::vector<cuda::Work> work;
+  auto add = [&](int task, bool is_beside, bool is_together) {
+    work.push_back(cuda::TaskWork{{places + task}, 0});
+    cuda::MatrixProduct product{};
+    product.is_beside = is_beside;
+    if (is_together) product.others.resize(1);
+    work.push_back(product);
+  };
+  add(0, true, true);
+  for (int task = 1; task < 4; ++task) add(task, true, false);
+  add(4, false, false);
+  add(5, true, true);
+  std::vector<std::vector<std::size_t>> behind;
+  for (const cuda::GraphTask& task : cuda::tasks_of(work)) behind.push_back(task.behind);
+  using Lists = std::vector<std::vector<std::size_t>>;
+  EXPECT_EQ(behind, (Lists{{}, {0}, {0}, {0}, {1, 2, 3}, {4}}));
+}
+
 // ---- programs
 
 struct Names final : comm::Observer {

@@ -39,6 +39,8 @@ class RecordingGpu final : public cuda::GpuApi {
   std::size_t bytes_allocated() const;
   // Products with what follows them that the library knew how to do, in order.
   std::vector<cuda::MatrixProduct> ended_products() const;
+  // Calls that were several products, in graphs.
+  int products_together() const;
   // From now on it knows of none; or of no product at all.
   void refuse_epilogues() { refuses_epilogues_ = true; }
   void refuse_products() { refuses_products_ = refuses_epilogues_ = true; }
@@ -145,6 +147,7 @@ class RecordingGpu final : public cuda::GpuApi {
   void count(const std::string& kind);
   static bool has_end(const cuda::MatrixProduct& product);
   void finish(const cuda::MatrixProduct& product, cuda::Stream stream);
+  void multiply_others(int gpu, const cuda::MatrixProduct& product, cuda::Stream stream);
   // Compiling is what takes time: once for all of a test's GPUs, of which one at a time is used.
   static HostKernels& kernels_of_all();
   void check_graph(int gpu, std::span<const cuda::Work> work);
@@ -174,6 +177,7 @@ class RecordingGpu final : public cuda::GpuApi {
   std::vector<std::pair<std::byte*, std::uint32_t>> words_;  // set, as far as nothing is broken
   std::size_t memory_max_ = ~std::size_t(0);
   std::vector<cuda::MatrixProduct> ended_products_;
+  int together_ = 0;
   std::map<std::pair<cuda::Stream, std::size_t>, std::set<std::byte*>> reusable_;
   std::set<std::byte*> borrowed_;  // by the graph that is launched next: of reusable_
   std::uintptr_t next_ = 1;

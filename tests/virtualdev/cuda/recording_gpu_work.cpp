@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <tuple>
 
 #include "tests/virtualdev/cuda/recording_gpu.h"
 #include "virtualdev/cuda/graph_tasks.h"
@@ -60,7 +61,7 @@ void RecordingGpu::launch(Kernel kernel, unsigned grid, unsigned block, bool has
 }
 
 bool RecordingGpu::has_end(const cuda::MatrixProduct& p) {
-  return p.scale != 1 || p.bias != nullptr || p.activation != Epilogue::Activation::kNone;
+  return p.scale != 1 || p.bias != nullptr || p.addend != nullptr || p.activation != Epilogue::Activation::kNone;
 }
 bool RecordingGpu::has_product(int, const cuda::MatrixProduct& product) {
   std::lock_guard lock(mutex_);
@@ -100,6 +101,28 @@ void RecordingGpu::multiply(int gpu, const cuda::MatrixProduct& p, Stream stream
                                 p.right_n};
   host_kernels_.launch(text, arguments, 1, 1, false);
   if (has_end(p)) finish(p, stream);
+  multiply_others(gpu, p, stream);
+}
+
+// Those of the same call.
+void RecordingGpu::multiply_others(int gpu, const cuda::MatrixProduct& p, Stream stream) {
+  if (p.together > 0 && (p.batch != 1 || p.bias != nullptr || p.addend != nullptr || p.activation != Epilogue::Activation::kNone))
+    fault("a product of many with a batch, or with what follows it");
+  if (p.others.empty()) return;
+  together_ += 1;
+  if (!in_graph_) fault("several products in one call outside of a graph");
+  if (p.others.size() + 1 != std::size_t(p.together))
+    fault(fmt::format("{} products in a call that was to be of {}", p.others.size() + 1, p.together));
+  for (const cuda::MatrixProduct::Matrices& other : p.others) {
+    cuda::MatrixProduct one = p;
+    one.others.clear();
+    std::tie(one.left, one.right, one.result) = std::tie(other.left, other.right, other.result);
+    multiply(gpu, one, stream);
+  }
+}
+int RecordingGpu::products_together() const {
+  std::lock_guard lock(mutex_);
+  return together_;
 }
 
 // As the library: of floats alone, the bias as long as a row of the product.
@@ -108,11 +131,14 @@ void RecordingGpu::finish(const cuda::MatrixProduct& p, Stream stream) {
   if (refuses_epilogues_) fault("a product is done with what follows it, which the library cannot");
   if (p.dtype != DType::kFloat32 && p.dtype != DType::kBfloat16 && p.dtype != DType::kFloat16)
     fault(fmt::format("what follows a product of {}", name_of(p.dtype)));
-  if (p.bias != nullptr) access(p.bias, std::size_t(p.n * size_of(p.dtype)), false, stream, "bias of a product");
-  if (reinterpret_cast<std::uintptr_t>(p.bias) % 16 != 0) fault("the bias of a product does not lie at a multiple of 16 bytes");
-  cuda::KernelText text{fmt::format("finish_product<{}, {}, {}>(a)", cuda::type_name(p.dtype), p.bias != nullptr, int(p.activation)), 2, 3};
+  const std::int64_t elements = p.batch * p.m * p.n, count = p.addend != nullptr ? elements : p.n;
+  const std::byte* added = p.addend != nullptr ? p.addend : p.bias;
+  if (p.addend != nullptr && p.bias != nullptr) fault("a product with a bias and an addend");
+  if (added != nullptr) access(added, std::size_t(count * size_of(p.dtype)), false, stream, "what is added to a product");
+  if (reinterpret_cast<std::uintptr_t>(added) % 16 != 0) fault("what is added to a product does not lie at a multiple of 16 bytes");
+  cuda::KernelText text{fmt::format("finish_product<{}, {}, {}>(a)", cuda::type_name(p.dtype), added != nullptr, int(p.activation)), 2, 3};
   host_kernels_.compile({text});
-  std::int64_t arguments[5] = {reinterpret_cast<std::int64_t>(p.bias), reinterpret_cast<std::int64_t>(p.result), p.batch * p.m * p.n, p.n,
+  std::int64_t arguments[5] = {reinterpret_cast<std::int64_t>(added), reinterpret_cast<std::int64_t>(p.result), elements, count,
                                std::bit_cast<std::int64_t>(p.scale)};
   host_kernels_.launch(text, arguments, 1, 1, false);
 }

@@ -149,7 +149,8 @@ void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t e
   std::int64_t count = element_count(shape);
   if (count == 0) return;
   std::vector<Dim> dims = merged(shape, from.strides, to.strides);
-  if (dims.empty() || (dims.size() == 1 && dims[0].from == 1 && dims[0].to == 1)) {
+  if (dims.empty()) dims.push_back({1, 1, 1});
+  if (!uses_kernels_alone_ && dims.size() == 1 && dims[0].from == 1 && dims[0].to == 1) {
     copy(from.buffer, from.offset * element_bytes, to.buffer, to.offset * element_bytes, count * element_bytes);
     return;
   }

@@ -40,10 +40,11 @@ struct Call {
   bool has_barriers = false;  // a block makes a result
   DType dtype = DType::kFloat32;
   BufferRef data;
-  // Of a product: what follows it; `kernel` does it in place, on the result and the bias.
+  // Of a product: what follows it; `kernel` does it in place, on the result and what is added.
   struct End {
     double scale = 1;
-    int bias = -1;  // a buffer; -1: none
+    int added = -1;  // a buffer: the bias, or the addend; -1: none
+    bool is_addend = false;
     Epilogue::Activation activation = Epilogue::Activation::kNone;
     KernelText kernel;
     std::vector<std::int64_t> numbers;
@@ -55,6 +56,7 @@ struct Call {
 struct NodePlan {
   std::vector<std::size_t> temporaries;
   std::vector<Call> calls;
+  bool is_unordered = false;  // the calls may be done in any order, and at once
 };
 
 // Of libraries that may be missing, which there are.
@@ -65,7 +67,7 @@ struct Libraries {
 // The plan of a node on one device: `args` has types, boxes and attributes, and no data. UserError that names the op where there is none,
 // which the tests forbid.
 NodePlan plan_node(const OpDef& op, const KernelArgs& args, Libraries libraries = {});
-// Of a product with what follows it: the bias is the third operand.
+// Of a product with what follows it: the bias or the addend is the third operand.
 NodePlan plan_product(const OpDef& op, const KernelArgs& args, const Epilogue& epilogue);
 
 class Planner;
@@ -116,6 +118,9 @@ class Planner {
     Shape strides;
   };
   void copy_region(const Shape& shape, Side from, Side to, std::int64_t element_bytes);
+  // Then copy_region() copies by kernels alone, which are one launch where several devices copy at once.
+  void use_kernels_alone() { uses_kernels_alone_ = true; }
+  void need_no_order() { plan_.is_unordered = true; }
   void clear(int buffer, std::int64_t bytes, int byte = 0);
   void upload(int buffer, BufferRef data);
   Call& add(Call call);
@@ -124,6 +129,7 @@ class Planner {
  private:
   const KernelArgs& args_;
   Libraries libraries_;
+  bool uses_kernels_alone_ = false;
   NodePlan plan_;
 };
 

@@ -236,10 +236,11 @@ NodePlan plan_product(const OpDef& op, const KernelArgs& args, const Epilogue& e
   NodePlan plan = plan_node(op, args);
   const TensorType& result = args.results[0].type;
   if (plan.calls.empty()) return plan;
-  Call::End end{epilogue.scale, epilogue.has_bias ? 2 : -1, epilogue.activation, {}, {}};
-  end.kernel = {fmt::format("finish_product<{}, {}, {}>(a)", type_name(result.dtype), epilogue.has_bias, int(end.activation)), 2, 3};
+  const bool adds = epilogue.has_bias || epilogue.has_addend;
+  Call::End end{epilogue.scale, adds ? 2 : -1, epilogue.has_addend, epilogue.activation, {}, {}};
+  end.kernel = {fmt::format("finish_product<{}, {}, {}>(a)", type_name(result.dtype), adds, int(end.activation)), 2, 3};
   Call& product = plan.calls.back();
-  end.numbers = {result.elements(), epilogue.has_bias ? std::max<std::int64_t>(args.operands[2].type.elements(), 1) : 1,
+  end.numbers = {result.elements(), adds ? std::max<std::int64_t>(args.operands[2].type.elements(), 1) : 1,
                  std::bit_cast<std::int64_t>(epilogue.scale)};
   if (product.kind == Call::Kind::kMatrix) {
     product.end = std::move(end);
@@ -249,7 +250,7 @@ NodePlan plan_product(const OpDef& op, const KernelArgs& args, const Epilogue& e
   const int made = int(args.operands.size());
   Call finish;
   finish.kernel = std::move(end.kernel);
-  finish.buffers = {epilogue.has_bias ? 2 : made, made};
+  finish.buffers = {adds ? 2 : made, made};
   finish.numbers = std::move(end.numbers);
   finish.work = result.elements();
   plan.calls.push_back(std::move(finish));

@@ -14,6 +14,7 @@ namespace {
 struct Layout {
   cudaDataType_t type;
   std::int64_t rows, columns, leading, batch = 1, stride = 0;
+  bool is_list = false;  // of addresses, instead of one
 };
 struct Operation {
   cublasComputeType_t compute;
@@ -57,14 +58,21 @@ bool is_supported(const Operation& operation, cudaDataType_t data) {
 
 bool fits(const Layout& layout) { return layout.leading >= layout.rows && layout.rows > 0 && layout.columns > 0 && layout.batch > 0; }
 
+// One of a batch, or of a list.
+const void* matrix_of(const void* data, const Layout& layout, std::int64_t number, std::size_t item) {
+  if (layout.is_list) return static_cast<const void* const*>(data)[number];
+  return static_cast<const std::byte*>(data) + number * layout.stride * std::int64_t(item);
+}
+
 // Arithmetic in `Wide`, which is what is stored but for floats of 16 bits.
 template <typename T, typename Wide, typename Load, typename Store>
-void multiply(const Operation& o, Wide scale, const void* a, const Layout& la, const void* b, const Layout& lb, void* d, const Layout& ld,
-              Load load, Store store) {
+void multiply(const Operation& o, Wide scale, const void* a, const Layout& la, const void* b, const Layout& lb, const void* added, void* d,
+              const Layout& ld, Load load, Store store) {
   const std::int64_t k = o.transposes[0] ? la.rows : la.columns;
   for (std::int64_t batch = 0; batch < ld.batch; ++batch) {
-    const T *x = static_cast<const T*>(a) + batch * la.stride, *y = static_cast<const T*>(b) + batch * lb.stride;
-    T* out = static_cast<T*>(d) + batch * ld.stride;
+    const T* x = static_cast<const T*>(matrix_of(a, la, batch, sizeof(T)));
+    const T* y = static_cast<const T*>(matrix_of(b, lb, batch, sizeof(T)));
+    T* out = static_cast<T*>(const_cast<void*>(matrix_of(d, ld, batch, sizeof(T))));
     for (std::int64_t row = 0; row < ld.rows; ++row)
       for (std::int64_t column = 0; column < ld.columns; ++column) {
         Wide sum{};
@@ -72,6 +80,7 @@ void multiply(const Operation& o, Wide scale, const void* a, const Layout& la, c
           sum += load(x[o.transposes[0] ? row * la.leading + i : i * la.leading + row]) *
                  load(y[o.transposes[1] ? i * lb.leading + column : column * lb.leading + i]);
         sum *= scale;
+        if (added != nullptr) sum += load(static_cast<const T*>(added)[batch * ld.stride + column * ld.leading + row]);
         if constexpr (std::is_same_v<Wide, float>) {
           if (o.bias != nullptr) sum += load(static_cast<const T*>(o.bias)[row]);
           if (o.epilogue == CUBLASLT_EPILOGUE_RELU || o.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) sum = std::max(sum, 0.0f);
@@ -155,6 +164,11 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, c
     status = take(batch, value, bytes);
     into.batch = batch;
   }
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE) {
+    std::uint32_t mode = 0;
+    status = take(mode, value, bytes);
+    into.is_list = mode == CUBLASLT_BATCH_MODE_POINTER_ARRAY;
+  }
   if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET) status = take(into.stride, value, bytes);
   return status;
 }
@@ -182,6 +196,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   *found = 0;
   if (wanted < 1 || !fits(of(a)) || !fits(of(b)) || !fits(of(c)) || !fits(of(d))) return CUBLAS_STATUS_INVALID_VALUE;
   if (!is_supported(of(operation), of(d).type)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (of(d).is_list && of(operation).epilogue != CUBLASLT_EPILOGUE_DEFAULT) return CUBLAS_STATUS_NOT_SUPPORTED;
   const auto& chosen = *reinterpret_cast<Preference*>(preference);
   // Where products are summed in parts, these must not be rounded to 16 bits.
   const bool is_half = of(d).type == CUDA_R_16F || of(d).type == CUDA_R_16BF;
@@ -193,6 +208,15 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t*, cublasLtMatmulHeuristicResult_t* result) {
+  if (*reinterpret_cast<int*>(handle) != world().device("cublasLtMatmulAlgoCheck")) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (!fits(of(a)) || !fits(of(b)) || !fits(of(c)) || !fits(of(d))) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!is_supported(of(operation), of(d).type)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  *result = {};
+  return CUBLAS_STATUS_SUCCESS;
+}
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation, const void* scale, const void* a,
                               cublasLtMatrixLayout_t la, const void* b, cublasLtMatrixLayout_t lb, const void* zero, const void* c,
                               cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld, const cublasLtMatmulAlgo_t*, void* workspace,
@@ -202,9 +226,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
   const Layout x = of(la), y = of(lb), out = of(ld);
   if (*reinterpret_cast<int*>(handle) != on.device) world().fault("a handle of another device multiplies");
   if (!world().holds(workspace, workspace_bytes)) world().fault("a workspace that is not there");
-  if (c != d) world().fault("a product that reads another result");
-  for (const void* data : {a, b, static_cast<const void*>(d)})
-    if (reinterpret_cast<std::uintptr_t>(data) % 256 != 0) world().fault("the algorithm was asked for at multiples of 256 bytes");
+  for (const auto& [data, layout] : {std::pair(a, x), std::pair(b, y), std::pair(static_cast<const void*>(d), out)})
+    for (std::int64_t i = 0; i < (layout.is_list ? layout.batch : 1); ++i)
+      if (reinterpret_cast<std::uintptr_t>(matrix_of(data, layout, i, 0)) % 256 != 0)
+        world().fault("the algorithm was asked for at multiples of 256 bytes");
+  if (x.is_list != out.is_list || y.is_list != out.is_list) return CUBLAS_STATUS_INVALID_VALUE;
+  if (out.is_list && (!world().holds(a, 8 * std::size_t(x.batch)) || !world().holds(d, 8 * std::size_t(out.batch))))
+    world().fault("a list of addresses that is not there");
   if (!fits(x) || !fits(y) || !fits(out)) return CUBLAS_STATUS_INVALID_VALUE;
   const std::int64_t k = o.transposes[0] ? x.rows : x.columns;
   if ((o.transposes[0] ? x.columns : x.rows) != out.rows || (o.transposes[1] ? y.columns : y.rows) != k ||
@@ -212,11 +240,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
     return CUBLAS_STATUS_INVALID_VALUE;
   auto same = [](auto value) { return value; };
   auto run = [&]<typename T, typename Wide>(T, Wide, auto load, auto store) {
-    Wide factor, none;
+    Wide factor, kept;
     std::memcpy(&factor, scale, sizeof(Wide));
-    std::memcpy(&none, zero, sizeof(Wide));
-    if (none != Wide{}) world().fault("a product that is added to what was there");
-    world().issue(on, 'm', [=] { multiply<T, Wide>(o, factor, a, x, b, y, d, out, load, store); });
+    std::memcpy(&kept, zero, sizeof(Wide));
+    if (kept != Wide{} && kept != Wide(1)) world().fault("a product that is added to a part of what was there");
+    if ((kept != Wide{}) != (c != d)) world().fault("a product that is added to its own result, or reads another");
+    const void* added = kept == Wide{} ? nullptr : c;
+    world().issue(on, 'm', [=] { multiply<T, Wide>(o, factor, a, x, b, y, added, d, out, load, store); });
   };
   switch (out.type) {
     case CUDA_R_32F:

@@ -190,6 +190,10 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (!of(event).is_recorded) world().fault("an event is waited for that was not recorded");
   return cudaSuccess;
 }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  world().stream(stream, "cudaStreamSynchronize");
+  return cudaSuccess;
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   if (!of(begin).is_timed || !of(end).is_timed || !of(begin).is_recorded || !of(end).is_recorded)
     return world().failed(cudaErrorInvalidResourceHandle);

@@ -39,15 +39,15 @@ FN void matrix_product(const A& a) {
   });
 }
 
-// What follows a product, in place: scaled, a bias added to each row, relu (1) or gelu by tanh (2), rounded once. buffers: the bias, the
-// product; numbers: elements, those of a row, the scale's bits.
-template <class T, bool kHasBias, int kActivation, class A>
+// What follows a product, in place: scaled, a bias added to each row, or an addend, relu (1) or gelu by tanh (2), rounded once. buffers: what
+// is added, the product; numbers: elements, those of what is added, the scale's bits.
+template <class T, bool kAdds, int kActivation, class A>
 FN void finish_product(const A& a) {
   T* out = a.template out<T>(1);
   const wide_of<T> scale = wide_of<T>(bits_as<f64>(a.number[2]));
   for_each(a.number[0], [&](i64 i) {
     wide_of<T> x = widen(out[i]) * scale;
-    if constexpr (kHasBias) x = x + widen(a.template in<T>(0)[i % a.number[1]]);
+    if constexpr (kAdds) x = x + widen(a.template in<T>(0)[i % a.number[1]]);
     if constexpr (kActivation == 1) x = op_relu(x);
     if constexpr (kActivation == 2)
       x = x * (wide_of<T>(0.5) * (op_tanh(wide_of<T>(0.7978845608028654) * (x + wide_of<T>(0.044715) * x * x * x)) + wide_of<T>(1)));
