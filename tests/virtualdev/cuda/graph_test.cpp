@@ -287,6 +287,56 @@ TEST(Tasks, ThatDoTheSameAreLaunchedTogether) {
   EXPECT_EQ(cuda::tasks_of(together).size(), 3u);
 }
 
+std::vector<std::pair<std::uintptr_t, unsigned>> launches_in(const std::vector<cuda::Work>& work) {
+  std::vector<std::pair<std::uintptr_t, unsigned>> launches;
+  for (const cuda::Work& each : work)
+    if (auto* launch = std::get_if<cuda::KernelWork>(&each)) launches.push_back({std::uintptr_t(launch->kernel), launch->instances});
+  return launches;
+}
+// For several sets of arguments: a hundred times as many and the kernel's number.
+const cuda::Batcher kHundreds = [](const auto& wanted) {
+  std::vector<cuda::Kernel> kernels;
+  for (const auto& [one, count] : wanted) kernels.push_back(cuda::Kernel(100 * count + std::uintptr_t(one)));
+  return kernels;
+};
+cuda::KernelWork launch_of(int number, std::size_t bytes = 8) {
+  return cuda::KernelWork{cuda::Kernel(number), 4, 256, false, std::vector<std::byte>(bytes)};
+}
+
+// One of them comes behind a task that the others do not come behind, as where it uses memory that another let go.
+TEST(Tasks, ThatDoTheSameNeedNotBeAsFarFromTheBeginning) {
+  const std::byte places[8] = {};
+  std::vector<cuda::Work> work{cuda::TaskWork{{places}, 0},
+                               launch_of(1),
+                               cuda::TaskWork{{places + 1}, 0},
+                               launch_of(9),
+                               cuda::TaskWork{{places + 1, places + 2}, 1},
+                               launch_of(1),
+                               cuda::TaskWork{{places, places + 3}, 1},
+                               launch_of(2),
+                               cuda::TaskWork{{places + 2, places + 4}, 1},
+                               launch_of(2)};
+  using Launches = std::vector<std::pair<std::uintptr_t, unsigned>>;
+  EXPECT_EQ(launches_in(cuda::batched(work, kHundreds)), (Launches{{9, 1}, {201, 2}, {202, 2}}));
+  // Behind one of its like, by way of another task, it is not at once with it.
+  std::get<cuda::TaskWork>(work[2]) = cuda::TaskWork{{places, places + 1}, 1};
+  EXPECT_EQ(launches_in(cuda::batched(work, kHundreds)), (Launches{{1, 1}, {9, 1}, {1, 1}, {202, 2}}));
+}
+
+// Copies of parts into one array: as few launches as they are kernels, as far as arguments have room.
+TEST(Tasks, WithoutOrderAreLaunchesByKernel) {
+  const std::byte places[8] = {};
+  std::vector<cuda::Work> work;
+  for (int device : {0, 1}) {
+    work.push_back(cuda::TaskWork{{places + 4, places + device}, 1, true});
+    for (int part = 0; part < 40; ++part) work.push_back(launch_of(part % 4 == 3 ? 2 : 1, 100));
+  }
+  using Launches = std::vector<std::pair<std::uintptr_t, unsigned>>;
+  EXPECT_EQ(launches_in(cuda::batched(work, kHundreds)), (Launches{{3201, 32}, {2801, 28}, {2002, 20}}));
+  std::get<cuda::TaskWork>(work[0]).is_unordered = false;
+  EXPECT_EQ(launches_in(cuda::batched(work, kHundreds)).size(), 42u) << "one by one, then two for all of the other's";
+}
+
 // Equal products of as many devices as are to be together are one call, and then all is in order; of fewer they stay.
 TEST(Tasks, OfProductsThatAreToBeTogetherAreOneCall) {
   const std::byte places[64] = {};
@@ -410,6 +460,7 @@ TEST_F(GraphedPrograms, AStepOfTrainingIsOneLaunchOfAGraph) {
   }
   expect_alike(results[0], results[1]);
   EXPECT_GE(gpu_->calls("launch_graph"), 8);
+  EXPECT_GE(gpu_->products_together(), 8) << "of eight devices";
   EXPECT_LE(backend_->graph_counts().made, 4);
   EXPECT_EQ(backend_->graph_counts().changed, 0) << "memory comes again in the same order";
   Array w = on(0, {8, 8}), x = on(0, {16, 8});

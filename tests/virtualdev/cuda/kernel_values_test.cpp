@@ -213,6 +213,31 @@ TEST_P(GpuKernels, TextAsCppComputesWhatTheCpuComputes) {
     }
 }
 
+// What no sample is large enough for.
+TEST_P(GpuKernels, LargeTilesTurnAMatrix) {
+  constexpr std::int64_t kRows = 1500, kColumns = 1601;
+  for (std::int64_t bytes : {1, 2, 4}) {
+    const Attrs attrs;
+    const KernelArgs none{{}, {}, attrs};
+    cuda::Planner planner(none);
+    planner.copy_region({kRows, kColumns}, {0, 0, {1, kRows}}, {1, 0, {kColumns, 1}}, bytes);
+    const cuda::NodePlan plan = planner.take();
+    ASSERT_EQ(plan.calls.size(), 1u);
+    EXPECT_TRUE(plan.calls[0].kernel.body.ends_with(", 64>(a)")) << plan.calls[0].kernel.body;
+    testing::HostKernels host;
+    if (GetParam()) host.go_backwards();
+    host.compile({plan.calls[0].kernel});
+    testing::GuardedBytes from(std::size_t(kRows * kColumns * bytes)), to(std::size_t(kRows * kColumns * bytes));
+    for (std::int64_t i = 0; i < kRows * kColumns * bytes; ++i) from.data()[i] = std::byte(i * 37 + i / 251);
+    host.run(plan, {from.data(), to.data()});
+    for (std::int64_t row = 0; row < kRows; ++row)
+      for (std::int64_t column = 0; column < kColumns; ++column)
+        ASSERT_TRUE(std::equal(to.data() + (row * kColumns + column) * bytes, to.data() + (row * kColumns + column + 1) * bytes,
+                               from.data() + (column * kRows + row) * bytes))
+            << bytes << " bytes at " << row << ", " << column;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(InBothOrders, GpuKernels, ::testing::Bool());
 
 }  // namespace

@@ -140,8 +140,13 @@ std::int64_t spread_lanes_of(const std::vector<Dim>& dims, std::int64_t to, std:
   return lanes;
 }
 
-constexpr std::int64_t kTileSide = 32;  // of kernels/move.cuh
 constexpr std::int64_t kTiledMin = 16;  // dimensions that are shorter fill no tile
+
+// Of copy_tiles(): larger tiles are faster where there are many, and fit into a block's memory where elements are narrow.
+std::int64_t tile_side(std::int64_t count, std::int64_t element_bytes) {
+  constexpr std::int64_t kSide = 32, kManyTiles = 512;
+  return element_bytes <= 4 && count >= kManyTiles * (2 * kSide) * (2 * kSide) ? 2 * kSide : kSide;
+}
 
 }  // namespace
 
@@ -164,8 +169,9 @@ void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t e
     const Dim rows = *row, columns = *column;
     dims.erase(std::max(row, column));
     dims.erase(std::min(row, column));
-    const std::int64_t row_tiles = (rows.size + kTileSide - 1) / kTileSide, column_tiles = (columns.size + kTileSide - 1) / kTileSide;
-    kernel_of_blocks(fmt::format("copy_tiles<{}, {}>(a)", raw_type_name(element_bytes), dims.size()), {from.buffer, to.buffer},
+    const std::int64_t side = tile_side(count, element_bytes);
+    const std::int64_t row_tiles = (rows.size + side - 1) / side, column_tiles = (columns.size + side - 1) / side;
+    kernel_of_blocks(fmt::format("copy_tiles<{}, {}, {}>(a)", raw_type_name(element_bytes), dims.size(), side), {from.buffer, to.buffer},
                      numbers_of({count / (rows.size * columns.size) * row_tiles * column_tiles, from.offset, to.offset, rows.size, rows.to,
                                  row_tiles, columns.size, columns.from, column_tiles},
                                 dims));

@@ -45,22 +45,26 @@ FN void spread_region(const A& a) {
 // The same where the elements that lie together are others in `from` than in `to`: tile by tile, through memory that the threads of a block
 // share, so that both sides move neighbours. numbers: tiles, from offset, to offset; of the dimension dense in `from` its size, its stride
 // in `to`, its tiles; of that dense in `to` its size, its stride in `from`, its tiles; then of each other one size, from stride, to stride.
-template <class T, int kOthers, class A>
+// Tiles are fewer than 2^32, and of few bits are their places: a division of 64 bits takes longer than a tile's elements.
+template <class T, int kOthers, int kSide, class A>
 FN void copy_tiles(const A& a) {
-  constexpr int kSide = 32;
-  SHARED_ARRAY(T, tile, kSide * (kSide + 1));
+  constexpr int kPitch = kSide + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);  // so that elements of a column lie in different banks
+  SHARED_ARRAY(T, tile, kSide * kPitch);
   const i64 rows = a.number[3], columns = a.number[6], between_columns = a.number[7], between_rows = a.number[4];
   // Each thread goes down a column of the tile, or several where a block is narrower.
   const int wide = int(blockDim.x) < kSide ? int(blockDim.x) : kSide, x0 = int(threadIdx.x) % wide, y0 = int(threadIdx.x) / wide;
   const int high = int(blockDim.x) / wide;
   for (i64 t = blockIdx.x; t < a.number[0]; t += gridDim.x) {
-    i64 rest = t, column = rest % a.number[8] * kSide, row = 0;
-    rest /= a.number[8];
-    row = rest % a.number[5] * kSide;
-    rest /= a.number[5];
+    u32 rest = u32(t), tiles = u32(a.number[8]);
+    const i64 column = i64(rest % tiles) * kSide;
+    rest /= tiles;
+    tiles = u32(a.number[5]);
+    const i64 row = i64(rest % tiles) * kSide;
+    rest /= tiles;
     i64 from = a.number[1] + row + column * between_columns, to = a.number[2] + row * between_rows + column;
     for (int d = kOthers - 1; d >= 0; --d) {
-      i64 size = a.number[9 + 3 * d], at = rest % size;
+      const u32 size = u32(a.number[9 + 3 * d]);
+      const i64 at = rest % size;
       rest /= size;
       from += at * a.number[10 + 3 * d];
       to += at * a.number[11 + 3 * d];
@@ -70,14 +74,14 @@ FN void copy_tiles(const A& a) {
     const int tile_rows = rows - row < kSide ? int(rows - row) : kSide, tile_columns = columns - column < kSide ? int(columns - column) : kSide;
     for (int x = x0; x < tile_rows; x += wide) {
       const T* next = in + x + y0 * between_columns;
-#pragma unroll 4
-      for (int y = y0; y < tile_columns; y += high, next += high * between_columns) tile[y * (kSide + 1) + x] = *next;
+#pragma unroll 8
+      for (int y = y0; y < tile_columns; y += high, next += high * between_columns) tile[y * kPitch + x] = *next;
     }
     __syncthreads();
     for (int x = x0; x < tile_columns; x += wide) {
       T* next = out + x + y0 * between_rows;
-#pragma unroll 4
-      for (int y = y0; y < tile_rows; y += high, next += high * between_rows) *next = tile[x * (kSide + 1) + y];
+#pragma unroll 8
+      for (int y = y0; y < tile_rows; y += high, next += high * between_rows) *next = tile[x * kPitch + y];
     }
     __syncthreads();
   }
