@@ -197,19 +197,44 @@ class Grouping {
     if (!is_new) {
       Group& found = groups_[last->second];
       if (found.has_room_for(own.bytes) && !is_behind(own, last->second)) {
-        found.behind.insert(found.behind.end(), own.behind.begin(), own.behind.end());
         found.bytes = std::max(found.bytes, own.bytes);
         group_of_[t] = last->second;
         found.tasks.push_back(t);
+        put_behind(last->second, own.behind);
         return;
       }
       last->second = groups_.size();
     }
-    group_of_[t] = groups_.size();
+    const std::size_t g = group_of_[t] = groups_.size();
     own.tasks.push_back(t);
+    const std::vector<std::size_t> behind = std::exchange(own.behind, {});
     groups_.push_back(std::move(own));
+    followers_.emplace_back();
+    depths_.push_back(0);
+    put_behind(g, behind);
   }
 
+  void put_behind(std::size_t group, const std::vector<std::size_t>& others) {
+    std::vector<std::size_t>& behind = groups_[group].behind;
+    for (std::size_t other : others) {
+      if (std::find(behind.begin(), behind.end(), other) != behind.end()) continue;
+      behind.push_back(other);
+      followers_[other].push_back(group);
+      deepen(group, depths_[other] + 1);
+    }
+  }
+  void deepen(std::size_t group, std::size_t depth) {
+    std::vector<std::pair<std::size_t, std::size_t>> open{{group, depth}};
+    while (!open.empty()) {
+      const auto [g, wanted] = open.back();
+      open.pop_back();
+      if (depths_[g] >= wanted) continue;
+      depths_[g] = wanted;
+      for (std::size_t follower : followers_[g]) open.push_back({follower, wanted + 1});
+    }
+  }
+
+  // What is no deeper than a group is not behind it, and nothing that it is behind.
   bool is_behind(const Group& group, std::size_t wanted) {
     ++round_;
     seen_.resize(groups_.size());
@@ -218,6 +243,7 @@ class Grouping {
       const std::size_t at = open.back();
       open.pop_back();
       if (at == wanted) return true;
+      if (depths_[at] <= depths_[wanted]) continue;
       if (std::exchange(seen_[at], round_) != round_) open.insert(open.end(), groups_[at].behind.begin(), groups_[at].behind.end());
     }
     return false;
@@ -225,11 +251,11 @@ class Grouping {
 
   void set_levels() {
     // From those behind which nobody is, upwards.
-    std::vector<std::size_t> followers(groups_.size()), from_end(groups_.size()), open;
-    for (const Group& group : groups_)
-      for (std::size_t other : group.behind) ++followers[other];
-    for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (followers[g] == 0) open.push_back(g);
+    std::vector<std::size_t> left(groups_.size()), from_end(groups_.size()), open;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      left[g] = followers_[g].size();
+      if (left[g] == 0) open.push_back(g);
+    }
     std::size_t longest = 0;
     while (!open.empty()) {
       const std::size_t g = open.back();
@@ -237,7 +263,7 @@ class Grouping {
       longest = std::max(longest, from_end[g]);
       for (std::size_t other : groups_[g].behind) {
         from_end[other] = std::max(from_end[other], from_end[g] + 1);
-        if (--followers[other] == 0) open.push_back(other);
+        if (--left[other] == 0) open.push_back(other);
       }
     }
     for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].level = longest - from_end[g];
@@ -246,9 +272,11 @@ class Grouping {
   std::span<const Work> work_;
   const std::vector<GraphTask>& tasks_;
   std::vector<Group> groups_;
-  std::vector<std::size_t> group_of_;     // by task
-  std::map<Likeness, std::size_t> last_;  // the group of its like that came last
-  std::vector<std::size_t> seen_;         // by group: in which search
+  std::vector<std::vector<std::size_t>> followers_;  // by group: which are behind it
+  std::vector<std::size_t> depths_;                  // by group: how many are before it at least, one behind another
+  std::vector<std::size_t> group_of_;                // by task
+  std::map<Likeness, std::size_t> last_;             // the group of its like that came last
+  std::vector<std::size_t> seen_;                    // by group: in which search
   std::size_t round_ = 0;
 };
 
