@@ -76,12 +76,13 @@ class Grouping {
     for (std::size_t at : tasks_[t].work) {
       auto* kernel = std::get_if<KernelWork>(&work_[at]);
       auto* product = std::get_if<MatrixProduct>(&work_[at]);
-      if (product != nullptr) own.together = std::size_t(product->together);
-      if (!tasks_[t].has_mark() || (kernel == nullptr && own.together == 0)) {
+      const bool is_one_of_many = product != nullptr && product->together > 0;
+      if (!tasks_[t].has_mark() || (kernel == nullptr && !is_one_of_many)) {
         like.alone = t + 1;
         break;
       }
-      if (product != nullptr) {
+      if (is_one_of_many) {
+        own.together = std::size_t(product->together);
         like.add(*product);
         continue;
       }
