@@ -1,5 +1,7 @@
 #include "runtime/spmd/cost_table.h"
 
+#include <algorithm>
+
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/reduce.h"
 
@@ -31,14 +33,18 @@ std::int64_t CostTable::elements(const Shape& shape, FormId from, FormId to) {
   return missing_elements(boxes_of(shape, spec(from), problem_.mesh()), forms_[std::size_t(to)].windows);
 }
 
+bool CostTable::is_whole(FormId id) const {
+  return !is_windows(id) && std::all_of(spec(id).begin(), spec(id).end(), [](const Axes& axes) { return axes.empty(); });
+}
+
 std::int64_t CostTable::move_bytes(ValueId value, FormId from, FormId to) {
   if (from == to) return 0;
   constexpr int kFormBits = 22;
   std::uint64_t key =
       (std::uint64_t(shapes_[std::size_t(value)]) << (2 * kFormBits)) | (std::uint64_t(from) << kFormBits) | std::uint64_t(to);
-  auto [found, is_new] = moves_.try_emplace(key);
-  if (is_new) found->second = elements(problem_.type(value).shape, from, to);
-  return found->second * item_bytes(value);
+  std::int64_t& known = moves_[key];
+  if (known == NumberTable::kUnknown) known = elements(problem_.type(value).shape, from, to);
+  return known * item_bytes(value);
 }
 
 std::int64_t CostTable::reduction_bytes(ValueId value, FormId from, const Axes& partial, FormId to) {

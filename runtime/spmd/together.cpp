@@ -4,6 +4,7 @@
 
 #include "runtime/spmd/held_forms.h"
 #include "runtime/spmd/layout.h"
+#include "runtime/spmd/moved_before.h"
 #include "runtime/spmd/options.h"
 #include "runtime/spmd/search_order.h"
 
@@ -82,7 +83,7 @@ class Search {
   struct Found {
     Choices choices;
     std::tuple<std::int64_t, std::int64_t, int, std::int64_t, std::int64_t> cost;
-    Foresight needs;
+    std::vector<Foresight> needs;  // of this plan and of what it could be; empty: nothing is to be tried
   };
   std::optional<Found> run() {
     states_.push_back({.held = keeper_.parameters()});
@@ -95,7 +96,12 @@ class Search {
     }
     auto best =
         std::min_element(states_.begin(), states_.end(), [](const State& a, const State& b) { return a.by_results() < b.by_results(); });
-    return Found{choices_of(*best), best->by_results(), needs_of(*best)};
+    const PlanTaken plan{order_, chosen_options(*best), needs_of(*best)};
+    Found found{choices_of(*best), best->by_results(), {plan.needs}};
+    if (std::get<0>(found.cost) > 0)
+      for (bool in_turn : {true, false})
+        found.needs.push_back(needs_if_moved_before(problem_, costs_, options_, keeper_, plan, in_turn));
+    return found;
   }
 
  private:
@@ -237,6 +243,14 @@ class Search {
           });
       for (FormId want : keeper_.wanted(node.results[i])) add_best_with([&](const Option& option) { return option.kept[i] == want; });
     }
+    // A later node may need an operand whole, too.
+    for (std::size_t i = 0; i < options.needs.size(); ++i) {
+      const std::vector<FormNeed>& needs = options.needs[i];
+      if (needs.empty() || !keeper_.is_needed_after(needs[0].value, at)) continue;
+      for (std::size_t k = 0; k < needs.size(); ++k)
+        if ((*supplies_[i])[k].bytes > 0 && costs_.is_whole(needs[k].form))
+          add_best_with([&](const Option& option) { return option.needs[i] == int(k); });
+    }
     std::size_t count = std::min(kKeptOptions, all.size());
     std::partial_sort(all.begin(), all.begin() + std::ptrdiff_t(count), all.end(), order);
     for (std::size_t i = 0; i < count; ++i) {
@@ -339,6 +353,14 @@ class Search {
     return choices;
   }
 
+  // Per node, -1: none.
+  std::vector<int> chosen_options(const State& state) const {
+    std::vector<int> chosen(problem_.graph().nodes.size(), -1);
+    for (int at = state.trail; at >= 0; at = trails_[std::size_t(at)].previous)
+      chosen[std::size_t(trails_[std::size_t(at)].node)] = trails_[std::size_t(at)].option;
+    return chosen;
+  }
+
   Foresight needs_of(const State& state) {
     Foresight foresight(problem_.graph().values.size());
     auto add = [&](NodeId n, const FormNeed& need) { foresight[std::size_t(need.value)].push_back({keeper_.place(n), need.form}); };
@@ -394,11 +416,15 @@ std::optional<Chosen> choose_together(Problem& problem, bool finer_results) {
       found = std::move(other);
       order = &late;
     }
-  // And once it is known what a plan needs of each value, another can gather at once what several of its needs are sliced from.
+  // And once it is known what a plan needs of each value, another can gather at once what several of its needs are sliced from, or move
+  // operands where this one moves results.
   while (std::get<0>(found->cost) > 0) {
-    auto other = search(*order, std::move(found->needs));
-    if (!other || !(other->cost < found->cost)) break;
-    found = std::move(other);
+    std::optional<Search::Found> better;
+    for (Foresight& needs : found->needs)
+      if (!needs.empty() && !better)
+        if (auto other = search(*order, std::move(needs)); other && other->cost < found->cost) better = std::move(other);
+    if (!better) break;
+    found = std::move(better);
   }
   return Chosen{*order, std::move(found->choices)};
 }

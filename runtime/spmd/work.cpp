@@ -68,6 +68,14 @@ std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& know
     const bool follows = op.region == RegionKind::kNone && op.collective.empty() && !op.member && !node.operands.empty() &&
                          std::all_of(node.operands.begin(), node.operands.end(), is_known);
     const bool is_place = op.member && op.collective.empty() && node.operands.empty() && callback_of(node) == nullptr;
+    if (op.region == RegionKind::kManual) {
+      const Graph& body = *node.attrs.bodies()[0];
+      std::vector<bool> params;
+      for (ValueId id : node.operands) params.push_back(is_known(id));
+      const std::vector<bool> inner = known_values(body, params);
+      for (std::size_t i = 0; i < node.results.size(); ++i) known[std::size_t(node.results[i])] = inner[std::size_t(body.results[i])];
+      continue;
+    }
     for (ValueId id : node.results) known[std::size_t(id)] = op.constant || is_place || follows;
   }
   return known;

@@ -32,19 +32,11 @@ const Node* joined_by(const Graph& graph, ValueId id) {
   return node.op == &ops::kConcatenate ? &node : nullptr;
 }
 
-// JAX compiles its library's functions apart (roll, append), but not those that only join: what these join a slice outside sees through,
-// what others join only their own slices.
-bool sees_through(const Node& slice, const Node& join) {
-  constexpr std::string_view kJoins[] = {"concatenate", "stack", "vstack", "hstack", "dstack", "column_stack"};
-  if (slice.user_op == join.user_op && slice.where.text() == join.where.text()) return true;
-  return std::any_of(std::begin(kJoins), std::end(kJoins), [&](std::string_view name) { return join.user_op.ends_with(name); });
-}
-
 // Nothing where the slice touches all parts, or several of a concatenation that others use.
 std::optional<Touched> touched_by(const Graph& graph, const Node& node, const std::vector<int>& uses) {
   if (node.op != &ops::kSlice) return std::nullopt;
   const Node* join = joined_by(graph, node.operands[0]);
-  if (join == nullptr || !sees_through(node, *join)) return std::nullopt;
+  if (join == nullptr || join->call != node.call) return std::nullopt;  // XLA simplifies functions one by one, before it inlines calls
   Touched touched{.dim = int(join->attrs.integer("axis"))};
   std::int64_t start = node.attrs.integers("start")[std::size_t(touched.dim)],
                stop = node.attrs.integers("limit")[std::size_t(touched.dim)];
