@@ -274,6 +274,10 @@ std::vector<Batched> scatter_batch(GraphBuilder& b, const BatchArgs& args) {
 
 // ---- dynamic_slice, dynamic_update_slice
 
+// JAX makes gathers and scatters of them under vmap: XLA does not look for what covers all then (transform/whole_updates.h).
+Attrs of_batch() { return {{"of_batch", true}}; }
+Attrs attrs_of_update(const Attrs& of_slice) { return of_slice.flag("of_batch") ? of_batch() : Attrs{}; }
+
 Values dynamic_slice_jvp(GraphBuilder& b, const JvpArgs& args) {
   Values operands(args.operands.begin(), args.operands.end());
   operands[0] = args.tangents[0];
@@ -284,7 +288,7 @@ Values dynamic_slice_transpose(GraphBuilder& b, const TransposeArgs& args) {
   Values operands{filled(b, args.operand_types[0], 0.0), args.cotangents[0]};
   operands.insert(operands.end(), args.operands.begin() + 1, args.operands.end());
   Values results(args.operands.size(), kZero);
-  results[0] = b.emit1(kDynamicUpdateSlice, operands);
+  results[0] = b.emit1(kDynamicUpdateSlice, operands, attrs_of_update(args.attrs));
   return results;
 }
 
@@ -296,7 +300,7 @@ std::vector<Batched> dynamic_slice_batch(GraphBuilder& b, const BatchArgs& args)
   ValueId operand = has_operand ? moved_dim(b, x.value, x.dim, 0) : x.value;
   if (!any_batched(starts)) {
     Values operands = with_starts({operand}, starts, scalar_constant(b, DType::kInt32, 0.0));
-    return {{b.emit1(kDynamicSlice, operands, Attrs{{"sizes", with_first(args.size, sizes)}}), 0}};
+    return {{b.emit1(kDynamicSlice, operands, Attrs{{"sizes", with_first(args.size, sizes)}, {"of_batch", true}}), 0}};
   }
   Attrs attrs{{"slice_sizes", has_operand ? with_first(1, sizes) : sizes}};
   batch_of_windows(int(starts.size()), has_operand).set(attrs);
@@ -314,7 +318,7 @@ Values dynamic_update_slice_transpose(GraphBuilder& b, const TransposeArgs& args
   if (args.operands[0] == kAsked) {
     Values operands{args.cotangents[0], filled(b, args.operand_types[1], 0.0)};
     operands.insert(operands.end(), starts.begin(), starts.end());
-    results[0] = b.emit1(kDynamicUpdateSlice, operands);
+    results[0] = b.emit1(kDynamicUpdateSlice, operands, args.attrs);
   }
   if (args.operands[1] == kAsked) results[1] = box_at(b, args.cotangents[0], starts, args.operand_types[1].shape);
   return results;
@@ -325,7 +329,7 @@ std::vector<Batched> dynamic_update_slice_batch(GraphBuilder& b, const BatchArgs
   std::span<const Batched> starts = args.operands.subspan(2);
   ValueId operand = batched_at(b, args.operands[0], 0, args.size), update = batched_at(b, args.operands[1], 0, args.size);
   if (!any_batched(starts))
-    return {{b.emit1(kDynamicUpdateSlice, with_starts({operand, update}, starts, scalar_constant(b, DType::kInt32, 0.0))), 0}};
+    return {{b.emit1(kDynamicUpdateSlice, with_starts({operand, update}, starts, scalar_constant(b, DType::kInt32, 0.0)), of_batch()), 0}};
   if (starts.empty()) return {{update, 0}};
   GatherDims dims = batch_of_windows(int(starts.size()), true);
   ValueId indices = start_vectors(b, starts, args.size);

@@ -119,6 +119,7 @@ std::optional<ValueId> operand_alone(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
   const ValueId x = site.operands.empty() ? kZero : site.operands[0];
   if (op == &ops::kConvert) return converted_once(e, site);
+  if (op->is_constraint && constant_spread(e.graph(), x) != nullptr) return x;  // constants are computed in whatever form is asked for
   if (is_any_of(op, {&ops::kAbs, &ops::kRelu}) && is_never_negative(e, x)) return x;
   if (is_any_of(op, {&ops::kNeg, &ops::kConj, &ops::kNot}))
     if (const Node* once = e.producer(x, *op)) return once->operands[0];
