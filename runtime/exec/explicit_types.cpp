@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "runtime/exec/explicit_asked.h"
+#include "runtime/exec/explicit_cotangents.h"
 #include "runtime/exec/explicit_equals.h"
 #include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_node.h"
@@ -33,7 +34,8 @@ Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
 // whoever uses it sees those within his own typed axes.
 class GraphTyping {
  public:
-  GraphTyping(const Graph& graph, const Mesh& mesh, AxisSet around) : graph_(graph), mesh_(mesh), around_(around), typed_(graph) {
+  GraphTyping(const Graph& graph, const Mesh& mesh, AxisSet around)
+      : graph_(graph), mesh_(mesh), around_(around), cotangents_(graph), typed_(graph) {
     constraint_ = find_op("with_sharding_constraint");
     SL_CHECK(constraint_ != nullptr);
     typed_.nodes.clear();
@@ -51,7 +53,10 @@ class GraphTyping {
     on_mesh_ = values_on_mesh(graph_, params_on_mesh, source);
     asked_ = asked_for(graph_, has_out_sharding);
     for (std::size_t i = 0; i < graph_.params.size(); ++i) specs_[std::size_t(graph_.params[i])] = params[i];
-    for (const Node& node : graph_.nodes) add(node);
+    for (const Node& node : graph_.nodes) {
+      add(node);
+      ++typed_count_;
+    }
     ExplicitTypes out;
     for (ValueId id : graph_.results) out.results.push_back(spec(id, around_));
     for (ValueId& id : typed_.results) id = now_[std::size_t(id)];
@@ -87,12 +92,7 @@ class GraphTyping {
     } else if (typed != 0 && node.op->region != RegionKind::kNone && node.op->region != RegionKind::kCall) {
       results = region_results(copy, typed);
     } else if (typed != 0 && !node.op->constant && node.op->rule != nullptr) {
-      if (node.attrs.flag("is_cotangent")) asked_[std::size_t(node.results[0])] = true;
-      const bool is_asked =
-          std::any_of(node.results.begin(), node.results.end(), [&](ValueId result) { return asked_[std::size_t(result)]; });
-      const std::vector<Spec> operands = operand_specs(node, 0, node.operands.size(), typed);
-      const std::optional<Spec> alike = type_of_equals({graph_, mesh_, is_constant_, on_mesh_}, node, operands, is_asked);
-      results = alike ? std::vector<Spec>{*alike} : typed_results(graph_, node, mesh_, operands, is_asked);
+      results = results_of_op(node, typed);
     }
     for (ValueId result : node.results)
       is_constant_[std::size_t(result)] =
@@ -111,6 +111,25 @@ class GraphTyping {
       if (is_held || by_propagation || asked_[std::size_t(value)]) continue;
       hold(node, value, type_attrs(results[r], mesh_, typed));
     }
+  }
+
+  std::vector<Spec> results_of_op(const Node& node, AxisSet typed) {
+    if (node.attrs.flag("is_cotangent")) {
+      if (const std::optional<Spec> type = cotangents_.type_of(node.results[0], [&](ValueId id) { return known_type(id, typed); }))
+        return {within(*type, typed)};
+      asked_[std::size_t(node.results[0])] = true;
+    }
+    const bool is_asked =
+        std::any_of(node.results.begin(), node.results.end(), [&](ValueId result) { return asked_[std::size_t(result)]; });
+    const std::vector<Spec> operands = operand_specs(node, 0, node.operands.size(), typed);
+    const std::optional<Spec> alike = type_of_equals({graph_, mesh_, is_constant_, on_mesh_}, node, operands, is_asked);
+    return alike ? std::vector<Spec>{*alike} : typed_results(graph_, node, mesh_, operands, is_asked);
+  }
+
+  std::optional<Spec> known_type(ValueId id, AxisSet typed) const {
+    const NodeId producer = graph_.values[std::size_t(id)].producer;
+    const bool is_typed = producer < NodeId(typed_count_);
+    return is_typed && !is_constant_[std::size_t(id)] ? std::optional(spec(id, typed)) : std::nullopt;
   }
 
   // What vmap repeats of what is on the mesh, over the axes that cut the batch. Source: broadcast and _check_ema_unmapped_args in JAX.
@@ -364,6 +383,8 @@ class GraphTyping {
   const Graph& graph_;
   const Mesh& mesh_;
   const AxisSet around_;
+  const CotangentTypes cotangents_;
+  std::size_t typed_count_ = 0;  // of the graph's nodes
   const OpDef* constraint_ = nullptr;
   Graph typed_;
   std::vector<Spec> specs_;                          // per value

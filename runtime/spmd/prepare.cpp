@@ -9,6 +9,11 @@
 
 namespace shardlab::spmd {
 
+Axes without_axes_of_one(Axes axes) {
+  std::erase_if(axes, [](const AxisPiece& piece) { return piece.size == 1; });
+  return axes;
+}
+
 Uses uses_of(const Graph& graph) {
   Uses uses(graph.values.size());
   for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
@@ -362,7 +367,7 @@ class ConstraintSeeder {
       throw_user_error("with_sharding_constraint at {}: got a sharding on {}, the program runs on {}; use one mesh, or one whose axes nest",
                        node.where.text(), mesh.text(), mesh_.text());
     std::vector<DimSharding> dims;
-    for (Axes& axes : *spec) dims.push_back({std::move(axes), true});
+    for (const Axes& axes : *spec) dims.push_back({without_axes_of_one(axes), true});
     if (node.attrs.has("unconstrained"))
       for (std::int64_t d : node.attrs.integers("unconstrained")) dims[std::size_t(d)].closed = false;
     return dims;

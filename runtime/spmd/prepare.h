@@ -7,6 +7,9 @@
 
 namespace shardlab::spmd {
 
+// XLA does not hear of axes of size 1: they cut nothing, and take no dimension from others.
+Axes without_axes_of_one(Axes axes);
+
 struct Use {
   NodeId node = -1;  // -1: returned by the function
   int operand = 0;   // or the result's number

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/spmd/prepare.h"
 #include "runtime/spmd/region.h"
 #include "runtime/spmd/unflatten.h"
 #include "runtime/spmd/visit.h"
@@ -27,8 +28,27 @@ const std::vector<DimSharding>& dims_of(const ValueSharding& value) {
 ValueSharding closed(const std::optional<Spec>& spec, int rank) {
   if (!spec) return std::nullopt;
   std::vector<DimSharding> dims(std::size_t(rank), DimSharding{{}, true});
-  for (std::size_t d = 0; d < dims.size() && d < spec->size(); ++d) dims[d].axes = (*spec)[d];
+  for (std::size_t d = 0; d < dims.size() && d < spec->size(); ++d) dims[d].axes = without_axes_of_one((*spec)[d]);
   return dims;
+}
+
+// How the user writes a result's spec: as he asked for it, or as one of his arguments lies. Axes of size 1 are no cuts, but may be named.
+Spec as_given(const Spec& result, std::size_t i, const PropagationInput& input) {
+  auto is_it = [&](const std::optional<Spec>& given) {
+    if (!given) return false;
+    Spec cuts(result.size());
+    for (std::size_t d = 0; d < given->size(); ++d)
+      if (const Axes axes = without_axes_of_one((*given)[d]); d < cuts.size())
+        cuts[d] = axes;
+      else if (!axes.empty())
+        return false;
+    return cuts == result;
+  };
+  if (i < input.results.size() && input.results[i]) return is_it(input.results[i]) ? *input.results[i] : result;
+  const auto param = std::find_if(input.params.begin(), input.params.end(), [&](const std::optional<Spec>& given) {
+    return given && given->size() == result.size() && is_it(given);
+  });
+  return param == input.params.end() ? result : **param;
 }
 
 // Two tensors of one shape that share every dimension: a value and a result of the function.
@@ -72,7 +92,7 @@ Spec cut_at_boundary(const ValueSharding& value, const Shape& shape, const Mesh&
 // they are constrained, before it propagates.
 class Propagator {
  public:
-  explicit Propagator(const PropagationInput& input) : mesh_(input.mesh), last_level_(input.last_level) {
+  explicit Propagator(const PropagationInput& input) : input_(input), mesh_(input.mesh), last_level_(input.last_level) {
     graph_ = with_cloned_constants(*input.graph);
     const Graph& graph = graph_;
     SL_CHECK(input.params.size() == graph.params.size(), "{} parameters, {} specs", graph.params.size(), input.params.size());
@@ -111,7 +131,7 @@ class Propagator {
     }
     Propagation out = unflattened(std::move(graph_), {flat_, values_, origins_});
     for (std::size_t i = 0; i < results_.size(); ++i)
-      out.results.push_back(cut_at_boundary(results_[i], shape(out.graph.results[i]), mesh_));
+      out.results.push_back(as_given(cut_at_boundary(results_[i], shape(out.graph.results[i]), mesh_), i, input_));
     out.open_results = std::move(results_);
     return out;
   }
@@ -303,6 +323,7 @@ class Propagator {
     }
   }
 
+  const PropagationInput& input_;
   Mesh mesh_;
   int last_level_;
   Graph graph_;

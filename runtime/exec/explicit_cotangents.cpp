@@ -1,0 +1,47 @@
+#include "runtime/exec/explicit_cotangents.h"
+
+#include <algorithm>
+
+#include "runtime/ops/primitives.h"
+
+namespace shardlab {
+
+CotangentTypes::CotangentTypes(const Graph& graph) : graph_(graph) {
+  const bool has_any =
+      std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.attrs.flag("is_cotangent"); });
+  if (!has_any) return;
+  users_.resize(graph.values.size());
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n)
+    for (ValueId id : graph.nodes[std::size_t(n)].operands) users_[std::size_t(id)].push_back(n);
+}
+
+std::optional<Spec> CotangentTypes::type_of(ValueId cotangent, const std::function<std::optional<Spec>(ValueId)>& known) const {
+  for (NodeId user : users_[std::size_t(cotangent)])
+    if (std::optional<Spec> type = told_by(graph_.nodes[std::size_t(user)], cotangent, known)) return type;
+  return std::nullopt;
+}
+
+std::optional<Spec> CotangentTypes::told_by(const Node& user, ValueId cotangent,
+                                            const std::function<std::optional<Spec>(ValueId)>& known) const {
+  const OpDef& op = *user.op;
+  if (op.is_constraint) {
+    const bool is_told = user.attrs.has("sharding") && !user.attrs.has("unconstrained") && !user.attrs.has("reshards");
+    return is_told ? std::optional(user.attrs.sharding("sharding").spec(graph_.type(cotangent).rank())) : std::nullopt;
+  }
+  if (user.results.size() != 1) return std::nullopt;
+  if (&op == &ops::kTranspose) {
+    const std::optional<Spec> turned = type_of(user.results[0], known);
+    if (!turned) return std::nullopt;
+    const auto& axes = user.attrs.integers("axes");
+    Spec type(axes.size());
+    for (std::size_t d = 0; d < axes.size(); ++d) type[std::size_t(axes[d])] = (*turned)[d];
+    return type;
+  }
+  if (!op.elementwise) return std::nullopt;
+  for (ValueId other : user.operands)
+    if (other != cotangent && graph_.type(other).shape == graph_.type(cotangent).shape)
+      if (std::optional<Spec> type = known(other)) return type;
+  return type_of(user.results[0], known);
+}
+
+}  // namespace shardlab

@@ -1,0 +1,29 @@
+// Of what type the cotangents of products are, where shardings are in types.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "runtime/core/sharding.h"
+#include "runtime/graph/graph.h"
+
+namespace shardlab {
+
+// JAX gives a product's cotangent the type of what it is the cotangent of, at once. A graph of derivatives does not say what that is, but
+// those that use a cotangent do: what it is added to, what the derivative before multiplies it with, what holds a gradient in the end.
+class CotangentTypes {
+ public:
+  explicit CotangentTypes(const Graph& graph);
+
+  // `known`: a value's type, of those that have one already and are no constants. Nothing where no user tells.
+  std::optional<Spec> type_of(ValueId cotangent, const std::function<std::optional<Spec>(ValueId)>& known) const;
+
+ private:
+  std::optional<Spec> told_by(const Node& user, ValueId cotangent, const std::function<std::optional<Spec>(ValueId)>& known) const;
+
+  const Graph& graph_;
+  std::vector<std::vector<NodeId>> users_;  // per value; empty where the graph has no such cotangents
+};
+
+}  // namespace shardlab
