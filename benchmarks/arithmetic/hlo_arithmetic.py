@@ -8,7 +8,8 @@ sorts, combiners of reductions of several arrays, and what follows from constant
 is known before the program runs).
 
 Who sums n elements in p parts adds n - p times on the devices and p - 1 times between them: n elements that go in stand for both. So a
-collective that combines what devices have summed up counts nothing, and one that combines what they have not counts as a reduction.
+collective that combines what devices have summed up counts nothing, and one that combines what they have not counts as a reduction; so
+does one among devices that have summed it up between them before, for they sum it up once more (per-device code's psum of what all have).
 """
 import collections
 import dataclasses
@@ -37,6 +38,12 @@ class Instruction:
     is_root: bool
 
 
+def listed_groups(rest):
+    """Those of per-device code; XLA's own are written otherwise, and are parts of one combination."""
+    listed = re.search(r"replica_groups=\{((?:\{[\d,]+\},?)+)\}", rest)
+    return frozenset(frozenset(numbers(group)) for group in re.findall(r"\{([\d,]+)\}", listed[1])) if listed else frozenset()
+
+
 def numbers(text, separator=","):
     return [int(each) for each in text.split(separator) if each]
 
@@ -63,6 +70,7 @@ def computations_of(hlo):
 class Value:
     is_known: bool = False  # before the program runs
     combined_by: str = ""  # "add", "maximum" …: what this device has made it with of several elements
+    groups: frozenset = frozenset()  # of devices, as far as they are listed, that have combined it between them
 
 
 class Counter:
@@ -110,11 +118,14 @@ class Counter:
         is_known = each.op in KNOWN or bool(flat) and all(value.is_known for value in flat)
         combined_by = self.combined_by(each, flat)
         if each.op in COMBINING:
-            count[each.op] += sum(math.prod(shape) for value, shape in zip(flat, shapes) if value.combined_by != combined_by)
+            groups = listed_groups(each.rest)
+            is_new = lambda value: value.combined_by != combined_by or any(len(a & b) > 1 for a in groups for b in value.groups)
+            count[each.op] += sum(math.prod(shape) for value, shape in zip(flat, shapes) if is_new(value))
+            return Value(is_known, combined_by, groups.union(*(value.groups for value in flat)))
         elif not is_known and each.op not in MOVES:
             is_combined = each.op == "reduce-window" or each.op == "reduce" and len(each.operands) == 2
             count[each.op] += elements(each, shapes) * (self.combiner_work(named("to_apply")) if is_combined else 1)
-        return Value(is_known, combined_by)
+        return Value(is_known, combined_by, frozenset().union(*(value.groups for value in flat)) if combined_by else frozenset())
 
     def combined_by(self, each, operands):
         if each.op in ("dot", "convolution"):

@@ -59,6 +59,17 @@ bool is_heavy(const Graph& graph, const Node& node) {
   return !walks_operand_once;
 }
 
+namespace {
+
+template <typename T>
+std::vector<T> of(const std::vector<T>& all, const std::vector<ValueId>& values) {
+  std::vector<T> some;
+  for (ValueId id : values) some.push_back(all[std::size_t(id)]);
+  return some;
+}
+
+}  // namespace
+
 std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& known_params) {
   std::vector<bool> known(graph.values.size(), false);
   for (std::size_t i = 0; i < known_params.size(); ++i) known[std::size_t(graph.params[i])] = known_params[i];
@@ -70,9 +81,7 @@ std::vector<bool> known_values(const Graph& graph, const std::vector<bool>& know
     const bool is_place = op.member && op.collective.empty() && node.operands.empty() && callback_of(node) == nullptr;
     if (op.region == RegionKind::kManual) {
       const Graph& body = *node.attrs.bodies()[0];
-      std::vector<bool> params;
-      for (ValueId id : node.operands) params.push_back(is_known(id));
-      const std::vector<bool> inner = known_values(body, params);
+      const std::vector<bool> inner = known_values(body, of(known, node.operands));
       for (std::size_t i = 0; i < node.results.size(); ++i) known[std::size_t(node.results[i])] = inner[std::size_t(body.results[i])];
       continue;
     }
@@ -103,9 +112,18 @@ std::int64_t elements_at(const FactorRule& rule, const std::vector<bool>& looked
 }
 
 // Per value with what its device has combined several elements into it; nothing where it has not. Linear ops make sums of sums.
-std::vector<std::optional<Reduction>> combined_on_device(const Graph& graph, const std::vector<bool>& known) {
-  std::vector<std::optional<Reduction>> combined(graph.values.size());
+// `params`: of the graph's; empty: nothing is said of them.
+using CombinedBy = std::vector<std::optional<Reduction>>;
+CombinedBy combined_on_device(const Graph& graph, const std::vector<bool>& known, const CombinedBy& params) {
+  CombinedBy combined(graph.values.size());
+  for (std::size_t i = 0; i < params.size(); ++i) combined[std::size_t(graph.params[i])] = params[i];
   for (const Node& node : graph.nodes) {
+    if (node.op->region == RegionKind::kManual) {
+      const Graph& body = *node.attrs.bodies()[0];
+      const CombinedBy inner = combined_on_device(body, known_values(body, of(known, node.operands)), of(combined, node.operands));
+      for (std::size_t i = 0; i < node.results.size(); ++i) combined[std::size_t(node.results[i])] = inner[std::size_t(body.results[i])];
+      continue;
+    }
     if (node.results.size() != 1) continue;
     std::optional<Reduction>& result = combined[std::size_t(node.results[0])];
     if (node.op->reduction) {
@@ -174,12 +192,13 @@ std::vector<std::int64_t> totals(const Work& work, int positions) {
 
 class Counter {
  public:
-  Counter(const Graph& graph, const PartitionedProgram& program, Counted counted, const std::vector<bool>& known_params = {})
+  Counter(const Graph& graph, const PartitionedProgram& program, Counted counted, const std::vector<bool>& known_params = {},
+          const CombinedBy& combined_params = {})
       : graph_(graph),
         program_(program),
         counted_(counted),
         known_(known_values(graph, known_params)),
-        combined_(combined_on_device(graph, known_)) {}
+        combined_(combined_on_device(graph, known_, combined_params)) {}
 
   Work run() {
     for (const Step& step : program_.steps) std::visit([&](const auto& each) { add(each); }, step);
@@ -250,7 +269,8 @@ class Counter {
     const Node& node = graph_.nodes[std::size_t(step.node)];
     std::vector<Work> bodies;
     const std::vector<bool> known = known_params_of(node, step.bodies.back()->graph, known_);
-    for (const auto& body : step.bodies) bodies.push_back(Counter(body->graph, *body, counted_, known).run());
+    const CombinedBy combined = node.op->region == RegionKind::kManual ? of(combined_, node.operands) : CombinedBy{};
+    for (const auto& body : step.bodies) bodies.push_back(Counter(body->graph, *body, counted_, known, combined).run());
     if (node.op->region == RegionKind::kBranch) return add_largest(bodies);
     const std::int64_t times = trips_of(graph_, node);
     for (const Work& body : bodies)
@@ -272,7 +292,7 @@ class Counter {
   const PartitionedProgram& program_;
   Counted counted_;
   const std::vector<bool> known_;  // per value
-  const std::vector<std::optional<Reduction>> combined_;
+  const CombinedBy combined_;
   Work work_;
 };
 

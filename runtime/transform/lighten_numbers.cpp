@@ -1,4 +1,5 @@
 // Chains of arithmetic with numbers.
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -107,6 +108,25 @@ std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
   return std::nullopt;
 }
 
+std::optional<ValueId> scaled_together(LightEmitter& e, const LightSite& site) {
+  const ValueId result = site.node.results[0];
+  const TensorType type = e.type_of_original(result);
+  if (site.node.op != &ops::kMul || !is_floating(type.dtype) || is_half(type.dtype)) return std::nullopt;
+  std::array<ValueId, 2> values{}, factors{};
+  for (std::size_t i : {0, 1}) {
+    const Node* product = e.is_used_once(site.node.operands[i]) ? e.producer(site.operands[i], ops::kMul) : nullptr;
+    if (product == nullptr) return std::nullopt;
+    const std::size_t at = e.filling(product->operands[0]) ? 0 : 1;
+    factors[i] = product->operands[at];
+    values[i] = product->operands[1 - at];
+    if (!e.filling(factors[i]) || e.filling(values[i])) return std::nullopt;
+  }
+  const double factor = *e.filling(factors[0]) * *e.filling(factors[1]);
+  if (!may_hold(type.dtype, factor)) return std::nullopt;
+  const LiesAs lies = e.like(result);
+  return e.emit(ops::kMul, {e.emit(ops::kMul, {values[0], values[1]}, {}, lies), e.filled(type, factor)}, {}, lies);
+}
+
 std::optional<ValueId> scaled_before_repeating(LightEmitter& e, const LightSite& site) {
   const ValueId result = site.node.results[0];
   const TensorType type = e.type_of_original(result);
@@ -161,21 +181,36 @@ std::optional<ValueId> scaled_before_multiplying(LightEmitter& e, const LightSit
   if (site.node.op != &ops::kMul || !is_floating(type.dtype) || is_half(type.dtype)) return std::nullopt;
   for (std::size_t outer : {0, 1}) {
     const ValueId scale = site.operands[outer];
-    const Node* product = e.is_used_once(site.node.operands[1 - outer]) ? e.producer(site.operands[1 - outer]) : nullptr;
-    if (product == nullptr || product->op != &ops::kDotGeneral || !is_power_of_two(e, scale)) continue;
+    if (!is_power_of_two(e, scale) || !e.is_used_once(site.node.operands[1 - outer])) continue;
+    ValueId turned = site.operands[1 - outer];
+    std::vector<ValueId> turns;  // transposes behind the product, the last one first
+    while (const Node* turn = e.producer(turned, ops::kTranspose)) {
+      turns.push_back(e.named_by(turned));
+      turned = turn->operands[0];
+    }
+    turned = e.named_by(turned);
+    const Node* product = e.producer(turned, ops::kDotGeneral);
+    if (product == nullptr) continue;
     const Attrs attrs = product->attrs;
     const auto& batch = attrs.integers("batch");
     if (!attrs.integers("contract").empty()) continue;
     std::vector<ValueId> operands = product->operands;
+    const LiesAs whole = turns.empty() ? e.like(result) : e.lies_as(turned);
+    if (whole.value < 0) continue;
     for (std::size_t side : {0, 1}) {
       const TensorType smaller = e.type(operands[side]);
       if (smaller.shape.size() != batch.size() / 2 || smaller.elements() >= type.elements()) continue;
-      std::vector<int> dims(smaller.shape.size());  // of the result
+      std::vector<int> dims(smaller.shape.size());  // of the product
       for (std::size_t i = 0; i < dims.size(); ++i) dims[std::size_t(batch[side * dims.size() + i])] = int(i);
-      const LiesAs lies = LightEmitter::like(result, dims);
+      const LiesAs lies = LightEmitter::part_of(whole, dims);
       if (!e.lie_alike(lies, e.lies_as(operands[side]))) continue;
       operands[side] = e.emit(ops::kMul, {operands[side], e.filled(smaller, *e.filling(scale))}, {}, lies);
-      return e.emit(ops::kDotGeneral, operands, attrs, e.like(result));
+      ValueId scaled = e.emit(ops::kDotGeneral, operands, attrs, whole);
+      for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
+        const Attrs axes = e.producer(*turn)->attrs;
+        scaled = e.emit(ops::kTranspose, {scaled}, axes, e.lies_as(*turn));
+      }
+      return scaled;
     }
   }
   return std::nullopt;
