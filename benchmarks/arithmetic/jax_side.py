@@ -12,7 +12,7 @@ import os
 import pathlib
 import sys
 
-os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path += [str(HERE), str(HERE.parent / "wire_bytes"), str(HERE.parent.parent / "tests" / "scenarios")]

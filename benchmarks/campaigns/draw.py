@@ -8,6 +8,9 @@ MADE = {"f": [("mul", 0.37), ("sin",)], "w": [("mul", 0.37), ("sin",), ("mul", 0
         "p": [("mul", 0.37), ("sin",), ("add", 1.3)], "q": [("square",), ("mul", 0.37), ("sin",)], "u": [("mul", 0.37), ("sin",), ("mul", 0.4), ("add", 0.5)],
         "i": [("remainder", 7), ("add", 1)], "b": [("remainder", 3), ("equal", 0)]}
 MESHES = [((8,), "a"), ((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((7,), "a"), ((3, 2), "ab")]
+# With axes of size 1, other numbers of devices than 8, four axes.
+RARE_MESHES = [((1, 8), "ab"), ((2, 1, 4), "abc"), ((12,), "a"), ((2, 3, 2), "abc"), ((16,), "a"), ((4, 4), "ab"), ((2, 2, 2, 2), "abcd"), ((6,), "a"),
+               ((5,), "a"), ((3, 4), "ab"), ((2, 6), "ab"), ((2, 8), "ab"), ((8, 2), "ab"), ((3, 3), "ab"), ((2, 2, 3), "abc")]
 
 
 def step(let, op, *args, **attributes):
@@ -21,9 +24,9 @@ def one_or_all(names):
 class Draw:
     """One program's choices."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, meshes=MESHES):
         self.random = random.Random(seed)
-        shape, axes = self.random.choice(MESHES)
+        shape, axes = self.random.choice(meshes)
         self.axes = dict(zip(axes, shape))
         self.mesh = {"shape": list(shape), "axes": list(axes)}
         if self.is_true(0.3):

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Prints random scenarios, one a line: programs of one kind, on meshes of several shapes and device orders, arguments cut at random.
 
-    generate.py KIND SEED COUNT > PROGRAMS.jsonl        (a kind is a module beside this one, from calls to wide)
+    generate.py KIND SEED COUNT [--rare-meshes] > PROGRAMS.jsonl        (a kind is a module beside this one, from calls to wide)
 
-The same seed gives the same programs. judge.py compares what becomes of them with JAX, ../arithmetic/compare.py the arithmetic.
+The same seed gives the same programs. Rare meshes have axes of size 1, up to four axes, other numbers of devices than 8. judge.py compares what becomes of them with JAX, ../arithmetic/compare.py the arithmetic.
 """
 import json
 import sys
 
 import calls
+import changed
 import convolutions
 import draws
 import dtypes
@@ -29,19 +30,21 @@ import shapes
 import slices
 import transforms
 import wide
-from draw import Draw
+from draw import MESHES, RARE_MESHES, Draw
 
 KINDS = {module.__name__: module.program
-         for module in (calls, convolutions, draws, dtypes, einsums, explicit, expressions, functions, loops, lookups, networks, operands, options, per_device,
+         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, loops, lookups, networks, operands, options, per_device,
                         products, rearrangements, recurrent, shapes, slices, transforms, wide)}
 
 
 def main():
-    if len(sys.argv) != 4 or sys.argv[1] not in KINDS:
+    arguments = [each for each in sys.argv[1:] if each != "--rare-meshes"]
+    if len(arguments) != 3 or arguments[0] not in KINDS:
         sys.exit(__doc__ + "\nKinds: " + ", ".join(KINDS))
-    kind, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    is_rare = len(arguments) < len(sys.argv) - 1
+    kind, seed, count = arguments[0], int(arguments[1]), int(arguments[2])
     for each in range(seed, seed + count):
-        print(json.dumps(KINDS[kind](Draw(each), f"{kind}/{each}")))
+        print(json.dumps(KINDS[kind](Draw(each, RARE_MESHES if is_rare else MESHES), f"{kind}/{each}")))
 
 
 if __name__ == "__main__":

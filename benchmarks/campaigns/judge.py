@@ -28,7 +28,7 @@ def names_given(document):
 
 def jax_side(path):
     """A line for each scenario: its results' shards and elements, and the bytes that its modules move."""
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     sys.path += [str(HERE.parent / "wire_bytes"), str(HERE.parents[1] / "tests" / "scenarios")]
     import hlo_bytes
