@@ -123,11 +123,12 @@ Values gather_transpose(GraphBuilder& b, const TransposeArgs& args) {
   TensorType type = args.operand_types[1];
   ValueId indices = args.operands[1], cotangent = args.cotangents[0];
   if (args.attrs.flag("is_filled")) cotangent = unmasked(b, cotangent);
-  if (!args.attrs.flag("is_masked")) {
+  if (!args.attrs.flag("is_masked") && !args.attrs.flag("is_inside")) {
     ValueId last = greatest_starts(b, type, dims, operand.shape, args.attrs.integers("slice_sizes"));
     indices = b.emit1(kClamp, {filled(b, type, 0.0), indices, last});
   }
   Attrs attrs;
+  if (!args.attrs.flag("is_filled") && !args.attrs.flag("drops")) attrs.set("is_inside", true);  // of these nothing is dropped
   dims.set(attrs);
   return {b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, cotangent}, attrs), kZero};
 }
@@ -153,7 +154,7 @@ std::vector<Batched> gather_batch(GraphBuilder& b, const BatchArgs& args) {
     sizes = with_first(args.size, sizes);
   }
   Attrs attrs{{"slice_sizes", sizes}};
-  for (const char* flag : {"is_masked", "is_filled"})
+  for (const char* flag : {"is_masked", "is_filled", "is_inside", "drops"})
     if (args.attrs.flag(flag)) attrs.set(flag, true);
   dims.set(attrs);
   ValueId operand = has_operand ? moved_dim(b, x.value, x.dim, 0) : x.value;
@@ -211,7 +212,9 @@ Values scatter_extremal_jvp(GraphBuilder& b, const JvpArgs& args) {
   ValueId operand_tangent = instantiated(b, args.tangents[0], operand), update_tangent = instantiated(b, args.tangents[2], type);
   if (type.elements() == 0 || operand.elements() == 0) return {operand_tangent};
   GatherDims dims(args.attrs);
-  Attrs gathering{{"slice_sizes", windows_of(dims, operand.rank(), type.shape)}, {"is_masked", true}};  // what was dropped stays dropped
+  Attrs gathering{{"slice_sizes", windows_of(dims, operand.rank(), type.shape)},
+                  {"is_masked", true},
+                  {"drops", true}};  // what was dropped stays dropped
   dims.set(gathering);
   auto at_updates = [&](ValueId value) { return b.emit1(kGather, {value, indices}, gathering); };
   auto counted = [&](ValueId each) { return at_updates(b.emit1(kScatterAdd, {filled(b, operand, 0.0), indices, each}, args.attrs)); };
@@ -236,13 +239,14 @@ ValueId gathered_updates(GraphBuilder& b, const TransposeArgs& args, ValueId fro
   const Shape& operand = args.operand_types[0].shape;
   Shape sizes = windows_of(dims, int(operand.size()), updates.shape);
   ValueId indices = args.operands[1];
+  Attrs attrs{{"slice_sizes", sizes}};
+  dims.set(attrs);
+  if (args.attrs.flag("is_inside")) return b.emit1(kGather, {from, indices}, attrs.set("is_inside", true));  // none was dropped
   ValueId above = b.emit1(kGreaterEqual, {indices, filled(b, type, 0.0)});
   ValueId below = b.emit1(kLessEqual, {indices, greatest_starts(b, type, dims, operand, sizes)});
   ValueId is_kept = b.emit1(kReduceAnd, {b.emit1(kAnd, {above, below})}, Attrs{{"axes", std::vector<std::int64_t>{type.rank() - 1}}});
   ValueId mask =
       b.emit1(kBroadcastInDim, {is_kept}, Attrs{{"shape", updates.shape}, {"dims", integers_of(dims.batch_dims(updates.rank()))}});
-  Attrs attrs{{"slice_sizes", sizes}};
-  dims.set(attrs);
   return b.emit1(kSelect, {mask, b.emit1(kGather, {from, indices}, attrs), otherwise});
 }
 
@@ -268,6 +272,7 @@ std::vector<Batched> scatter_batch(GraphBuilder& b, const BatchArgs& args) {
   dims.operand_batching = with_first(0, plus_one(dims.operand_batching));
   dims.indices_batching = with_first(0, plus_one(dims.indices_batching));
   Attrs attrs;
+  if (args.attrs.flag("is_inside")) attrs.set("is_inside", true);
   dims.set(attrs);
   return {{b.emit1(args.op, operands, attrs), 0}};
 }

@@ -78,8 +78,8 @@ class CostTable {
   std::map<Spec, FormId> ids_;
   std::map<std::vector<std::int64_t>, FormId> window_ids_;  // by all bounds
   std::vector<Form> forms_;
-  std::vector<int> shapes_;                                // per value: equal for equal shapes
-  NumberTable moves_;                                      // (shape, from, to) → elements
+  std::vector<int> shapes_;  // per value: equal for equal shapes
+  NumberTable moves_;        // (shape, from, to) → elements
   std::map<std::tuple<int, FormId, Axes, FormId>, std::int64_t> reductions_;
 };
 

@@ -11,12 +11,10 @@ class MovedBefore {
               const PlanTaken& plan)
       : problem_(problem), costs_(costs), options_(options), keeper_(keeper), plan_(plan), made_(problem.graph().values.size(), -1) {
     const Graph& graph = problem.graph();
-    for (std::size_t i = 0; i < graph.params.size(); ++i)
-      made_[std::size_t(graph.params[i])] = costs.id_of(normalised(problem.param(i)));
+    for (std::size_t i = 0; i < graph.params.size(); ++i) made_[std::size_t(graph.params[i])] = costs.id_of(normalised(problem.param(i)));
     for (NodeId n : plan.order)
       if (const Option* taken = taken_by(n))
-        for (std::size_t i = 0; i < taken->kept.size(); ++i)
-          made_[std::size_t(problem.root(problem.node(n).results[i]))] = taken->kept[i];
+        for (std::size_t i = 0; i < taken->kept.size(); ++i) made_[std::size_t(problem.root(problem.node(n).results[i]))] = taken->kept[i];
   }
 
   Foresight run(bool in_turn) {

@@ -31,9 +31,10 @@ bool is_scalar_broadcast(const Graph& graph, const Node& node);
 std::vector<bool> cloned_nodes(const Graph& graph);
 
 // The live graph, in which a constraint of what a loop or branch gives stands right behind it, for all users; how the loop carries it stays
-// open (Shardy's data-flow edges have shardings of their own). And with every constant expression, every broadcast of a scalar, and every one
-// that is but how an op takes a smaller operand ("implicit") cloned for each user, so that it never links two users' shardings. Scalars are not cloned. Values are numbered in order. `carried`: per
-// parameter of a loop's body, whether the loop carries it; nothing: of no loop.
+// open (Shardy's data-flow edges have shardings of their own). And with every constant expression, every broadcast of a scalar, and every
+// one that is but how an op takes a smaller operand ("implicit") cloned for each user, so that it never links two users' shardings. Scalars
+// are not cloned. Values are numbered in order. `carried`: per parameter of a loop's body, whether the loop carries it; nothing: of no
+// loop.
 Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried = {});
 
 struct FlatGraph;

@@ -99,8 +99,7 @@ class Search {
     const PlanTaken plan{order_, chosen_options(*best), needs_of(*best)};
     Found found{choices_of(*best), best->by_results(), {plan.needs}};
     if (std::get<0>(found.cost) > 0)
-      for (bool in_turn : {true, false})
-        found.needs.push_back(needs_if_moved_before(problem_, costs_, options_, keeper_, plan, in_turn));
+      for (bool in_turn : {true, false}) found.needs.push_back(needs_if_moved_before(problem_, costs_, options_, keeper_, plan, in_turn));
     return found;
   }
 

@@ -95,35 +95,55 @@ class Again {
 
 }  // namespace
 
+namespace {
+
+bool saves_all(const Attrs& attrs) {
+  return attrs.has("policy") && ("|" + attrs.string("policy") + "|").find("|everything_saveable|") != std::string::npos;
+}
+
+// The known half with what the linear one needs of it, emitted; its values.
+std::vector<ValueId> emit_known(GraphBuilder& b, const Node& node, BodySplit& split, const std::vector<ValueId>& known,
+                                const std::vector<ValueId>& saved) {
+  std::vector<ValueId> operands, results = split.cut().results;
+  for (ValueId id : known)
+    if (id != kZero) operands.push_back(id);
+  results.insert(results.end(), saved.begin(), saved.end());
+  if (results.empty()) return {};
+  split.builder().set_results(results);
+  Attrs attrs = node.attrs;
+  return b.emit(*node.op, operands, attrs.set("bodies", Bodies{body_ref(split.builder().finish())}));
+}
+
+}  // namespace
+
 RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   const Graph& body = *node.attrs.bodies()[0];
   std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size()), taken(known.size());
   BodySplit split(body, unknown);
   for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = split.varies(i);
-  Again again(body, split, node.attrs, is_linear);
   std::vector<ValueId> saved;
-  for (ValueId id : again.saved()) saved.push_back(split.known(id));
-  split.finish(is_linear);
-
+  Graph linear;
+  if (saves_all(node.attrs)) {  // within loops and branches, too
+    split.finish(is_linear);
+    saved = split.cut().residuals;
+    linear = split.cut().linear;
+    taken = unknown;
+  } else {
+    Again again(body, split, node.attrs, is_linear);
+    for (ValueId id : again.saved()) saved.push_back(split.known(id));
+    split.finish(is_linear);
+    for (std::size_t i = 0; i < known.size(); ++i) taken[i] = unknown[i] || again.needs_param(i);
+    linear = again.graph(taken);
+  }
   RegionSplit out;
-  std::vector<ValueId> operands, results = split.cut().results, made;
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    taken[i] = unknown[i] || again.needs_param(i);
+  for (std::size_t i = 0; i < known.size(); ++i)
     if (taken[i]) out.operands.push_back(unknown[i] ? RegionSplit::LinearOperand{int(i), kZero} : RegionSplit::LinearOperand{-1, known[i]});
-    if (!unknown[i]) operands.push_back(known[i]);
-  }
-  const std::size_t count = results.size();
-  results.insert(results.end(), saved.begin(), saved.end());
-  if (!results.empty()) {
-    split.builder().set_results(results);
-    Attrs attrs = node.attrs;
-    made = b.emit(*node.op, operands, attrs.set("bodies", Bodies{body_ref(split.builder().finish())}));
-  }
-  for (std::size_t i = count; i < made.size(); ++i) out.operands.push_back({-1, made[i]});
+  const std::vector<ValueId> made = emit_known(b, node, split, known, saved);
+  for (std::size_t i = made.size() - saved.size(); i < made.size(); ++i) out.operands.push_back({-1, made[i]});
   place_results(out, is_linear, made);
   out.op = node.op;
   out.attrs = node.attrs;
-  out.attrs.set("again", true).set("bodies", Bodies{std::make_shared<const Graph>(again.graph(taken))});
+  out.attrs.set("again", true).set("bodies", Bodies{std::make_shared<const Graph>(std::move(linear))});
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/graph/barrier.h"
 #include "runtime/graph/host_callback.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/transform/fold_integers.h"
@@ -80,6 +81,24 @@ std::optional<std::vector<ValueId>> sorted_for_users(LightEmitter& e, const Node
   return results;
 }
 
+// Constants need no barrier.
+std::optional<std::vector<ValueId>> constants_without_barrier(LightEmitter& e, const Node& node, const std::vector<ValueId>& operands) {
+  if (!is_barrier(*node.op) || operands.size() != node.results.size()) return std::nullopt;
+  auto is_constant = [&](ValueId id) { return constant_spread(e.graph(), id) != nullptr; };
+  if (std::none_of(operands.begin(), operands.end(), is_constant)) return std::nullopt;
+  std::vector<ValueId> kept, results = operands;
+  std::vector<LiesAs> lies;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (is_constant(operands[i])) continue;
+    kept.push_back(operands[i]);
+    lies.push_back(e.like(node.results[i]));
+  }
+  const std::vector<ValueId> behind = kept.empty() ? kept : e.emit_all(*node.op, kept, node.attrs, lies);
+  for (std::size_t i = 0, next = 0; i < results.size(); ++i)
+    if (!is_constant(operands[i])) results[i] = behind[next++];
+  return results;
+}
+
 // Results without elements, whatever they would be made of.
 std::optional<std::vector<ValueId>> without_elements(LightEmitter& e, const Node& node, const std::vector<ValueId>& operands) {
   const OpDef& op = *node.op;
@@ -126,6 +145,7 @@ std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& l
     }
     std::optional<std::vector<ValueId>> lighter = of_single_elements(e, node, operands);
     if (!lighter) lighter = sorted_for_users(e, node, operands);
+    if (!lighter) lighter = constants_without_barrier(e, node, operands);
     if (!lighter) lighter = without_elements(e, node, operands);
     has_changed |= lighter.has_value();
     const std::vector<ValueId> results = lighter ? *lighter : e.emit_copy(node, operands);

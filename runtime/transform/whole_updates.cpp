@@ -10,7 +10,8 @@ namespace shardlab::transform {
 
 Graph without_whole_updates(const Graph& graph) {
   auto is_whole_update = [&](const Node& node) {
-    return node.op == &ops::kDynamicUpdateSlice && !node.attrs.flag("of_batch") && graph.type(node.operands[0]) == graph.type(node.operands[1]) &&
+    return node.op == &ops::kDynamicUpdateSlice && !node.attrs.flag("of_batch") &&
+           graph.type(node.operands[0]) == graph.type(node.operands[1]) &&
            std::all_of(node.operands.begin() + 2, node.operands.end(), [&](ValueId start) { return is_filled_with(graph, start, 0); });
   };
   auto is_whole_slice = [&](const Node& node) {
