@@ -1,4 +1,5 @@
-"""Programs of other kinds, changed in ways that these leave out: constraints with open dimensions, losses under checkpoint, gradients of gradients."""
+"""Programs of other kinds, changed in ways that these leave out: constraints with open dimensions, losses under checkpoint, gradients of gradients,
+arguments that nobody placed."""
 import copy
 
 import expressions
@@ -20,7 +21,17 @@ def program(draw, name):
     changes = [opened, kept_apart, *([derived_again] if gives_gradients else [])]
     for change in draw.shuffled(changes)[: draw.of(1, 1, 2)]:
         change(draw, document)
+    if draw.is_true(0.3):
+        uncommitted(draw, document)
     return document
+
+
+def uncommitted(draw, document):
+    """Some arguments are placed by the program that takes them."""
+    placed = [each for each in document["program"] if each["op"] == "device_put"]
+    for each in placed[draw.of(0, 1):]:
+        if draw.is_true(0.5):
+            document["program"].remove(each)
 
 
 def opened(draw, document):
