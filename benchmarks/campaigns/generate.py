@@ -29,12 +29,13 @@ import recurrent
 import shapes
 import slices
 import transforms
+import unplaced
 import wide
 from draw import MESHES, RARE_MESHES, Draw
 
 KINDS = {module.__name__: module.program
          for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, loops, lookups, networks, operands, options, per_device,
-                        products, rearrangements, recurrent, shapes, slices, transforms, wide)}
+                        products, rearrangements, recurrent, shapes, slices, transforms, unplaced, wide)}
 
 
 def main():
