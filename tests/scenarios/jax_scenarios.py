@@ -97,6 +97,7 @@ class Run:
         axis = plain(at.get("axis_name"))
         if name == "jit":
             options = dict(out_shardings=one_or_all([self.sharding(o) for o in at["out_shardings"]])) if "out_shardings" in at else {}
+            if "in_shardings" in at: options["in_shardings"] = tuple(None if i is None else self.sharding(i) for i in at["in_shardings"])
             return (self.compiled if is_outer else lambda f, a, o: jax.jit(f, **o)(*a))(call(), args, options)
         if name in ("grad", "value_and_grad"):
             got = getattr(jax, name)(call(), argnums=tuple(at.get("argnums", [0])))(*args)
