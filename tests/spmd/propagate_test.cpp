@@ -184,6 +184,20 @@ TEST(Propagate, TheFirstResultComesFirst) {
   EXPECT_EQ(results(true), "P('b', None); P(None, None)");
 }
 
+// They are written as the argument that lies so, or as they were asked for.
+TEST(Propagate, AxesOfSizeOneCutNothing) {
+  Mesh mesh = mesh_of({1, 8});
+  Build build;
+  ValueId x = build.param({8, 8}), y = build.param({8, 8});
+  Graph graph = build.finish({build.op("mul", {x, x}), build.op("transpose", {x}), build.op("add", {y, y})});
+  EXPECT_EQ(results_of(input_of(graph, mesh, {"ab", "a-"})), "P('a', 'b'); P('b', None); P('a', None)");
+  Build both;
+  ValueId u = both.param({8, 8}), v = both.param({8, 8});
+  Graph sum = both.finish({both.op("add", {u, v})});
+  EXPECT_EQ(results_of(input_of(sum, mesh, {"a-", "b-"})), "P('b', None)");
+  EXPECT_EQ(results_of(input_of(sum, mesh, {"-b", "-a"})), "P(None, 'b')");
+}
+
 TEST(Propagate, OutShardingsAreClosedAndReachBack) {
   Mesh mesh = mesh_of({4, 2});
   Build build;
