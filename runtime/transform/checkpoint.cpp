@@ -30,15 +30,23 @@ bool saves(std::string_view policy, const Attrs& attrs, const Node& node) {
   return is_named == (policy == "save_only_these_names");
 }
 
-// One of several, "|" between them.
-bool saves(const Attrs& attrs, const Node& node) {
+// Of several, "|" between them, whether one does what is asked.
+template <typename Asked>
+bool any_policy(const Attrs& attrs, Asked does) {
   const std::string policies = attrs.has("policy") ? attrs.string("policy") : "nothing_saveable";
   for (std::string_view rest = policies;;) {
     const std::size_t end = rest.find('|');
-    if (saves(rest.substr(0, end), attrs, node)) return true;
+    if (does(rest.substr(0, end))) return true;
     if (end == rest.npos) return false;
     rest.remove_prefix(end + 1);
   }
+}
+
+bool saves(const Attrs& attrs, const Node& node) {
+  return any_policy(attrs, [&](std::string_view policy) { return saves(policy, attrs, node); });
+}
+bool saves_all(const Attrs& attrs) {
+  return any_policy(attrs, [](std::string_view policy) { return policy == "everything_saveable"; });
 }
 
 // The linear half: the body with its linear results alone, given the operands that it needs and what was saved.
@@ -92,14 +100,6 @@ class Again {
   std::vector<const Node*> nodes_;
   std::vector<bool> needs_param_;
 };
-
-}  // namespace
-
-namespace {
-
-bool saves_all(const Attrs& attrs) {
-  return attrs.has("policy") && ("|" + attrs.string("policy") + "|").find("|everything_saveable|") != std::string::npos;
-}
 
 // The known half with what the linear one needs of it, emitted; its values.
 std::vector<ValueId> emit_known(GraphBuilder& b, const Node& node, BodySplit& split, const std::vector<ValueId>& known,

@@ -121,8 +121,12 @@ std::optional<ValueId> scaled_together(LightEmitter& e, const LightSite& site) {
     values[i] = product->operands[1 - at];
     if (!e.filling(factors[i]) || e.filling(values[i])) return std::nullopt;
   }
+  // Of powers of two nothing is rounded otherwise; of small ones that do not shrink what they scale nothing overflows or vanishes, either.
+  constexpr double kFactorMax = 16;
   const double factor = *e.filling(factors[0]) * *e.filling(factors[1]);
-  if (!may_hold(type.dtype, factor)) return std::nullopt;
+  for (ValueId each : factors)
+    if (!is_power_of_two(e, each) || std::abs(*e.filling(each)) < 1) return std::nullopt;
+  if (std::abs(factor) > kFactorMax) return std::nullopt;
   const LiesAs lies = e.like(result);
   return e.emit(ops::kMul, {e.emit(ops::kMul, {values[0], values[1]}, {}, lies), e.filled(type, factor)}, {}, lies);
 }

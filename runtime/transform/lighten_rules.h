@@ -34,7 +34,7 @@ std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
 // A product by two scalars, one a power of two, so that nothing is rounded otherwise: by their product.
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
-// The product of two products by numbers that nobody else uses: that of what they scale, by the product of the numbers. Rounded as XLA's.
+// The product of two products by small powers of two that nobody else uses: that of what they scale, by the product of the powers.
 std::optional<ValueId> scaled_together(LightEmitter& e, const LightSite& site);
 // A product by a power of two and by what repeats: by the scaled one, repeated.
 std::optional<ValueId> scaled_before_repeating(LightEmitter& e, const LightSite& site);

@@ -60,6 +60,23 @@ TEST(Lightened, ExplanationsNameWhatIsLeft) {
 }
 
 // A sort along a dimension that is cut runs in as many parts along another one.
+// Only where nothing is rounded otherwise, overflows or vanishes: products of what is large are scaled down before them.
+TEST(Lightened, SmallPowersOfTwoAreMultipliedTogether) {
+  Mesh mesh = mesh_of({4, 2});
+  auto work_with = [&](double first, double second) {
+    Build build;
+    ValueId x = build.param({16}), y = build.param({16});
+    ValueId scaled = build.op("mul", {x, Scalar{first}}), other = build.op("mul", {y, Scalar{second}});
+    Graph graph = build.finish({build.op("mul", {scaled, other})});
+    return work_per_device(light(graph, mesh, {"-", "-"})) / 16;
+  };
+  const std::int64_t apart = work_with(3, 5);
+  EXPECT_EQ(work_with(2, 4), apart - 1);
+  EXPECT_EQ(work_with(1e-15, 1e-15), apart);
+  EXPECT_EQ(work_with(0.5, 0.5), apart);
+  EXPECT_EQ(work_with(1 << 20, 1 << 20), apart);
+}
+
 TEST(Lightened, SortsRunInAllParts) {
   Mesh mesh = mesh_of({4, 2});
   Build build;
