@@ -89,6 +89,16 @@ struct Bench {
     timed("eager_add_8x8", 7, 500, [&] { return [x = small()] { return x + x; }; });
     timed("eager_sum_8x8", 7, 200, [&] { return [x = small()] { return sum(x); }; });
     auto sum_sin = jit([](const Array& x) { return sum(sin(x)); });
+    // A call's own cost: a tree of ten arrays in, eleven out.
+    timed("jit_tree_8x8", 7, 200, [&] {
+      auto step = jit([](Params params, const Batch& batch) {
+        for (auto& [W, b] : params) W = W - 1e-3 * b, b = b - 1e-3 * b;
+        return std::pair(params, sum(batch.inputs - batch.targets));
+      });
+      Params params;
+      for (int i = 0; i < 4; ++i) params.push_back({small(), values({8}, on("b"))});
+      return [step, params, batch = Batch{small(), small()}] { return step(params, batch).second; };
+    });
     timed("jit_sum_sin_8x8", 7, 200, [&] { return [&, x = small()] { return sum_sin(x); }; });
   }
 

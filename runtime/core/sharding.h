@@ -74,6 +74,8 @@ class Sharding {
   Sharding aligned_right() const;
 
   const Mesh& mesh() const { return mesh_; }
+  const Spec& entries() const { return spec_; }  // as given
+  bool is_aligned_right() const { return aligned_right_; }
   // Executable spec, padded with empty entries to `rank`. UserError when the spec has more entries with axes than `rank`.
   Spec spec(int rank) const;
   std::string text() const;       // "NamedSharding(mesh=Mesh('a': 4, 'b': 2), spec=P('a', None))" or "SingleDeviceSharding(device=0)"

@@ -27,7 +27,17 @@ Shape strides_of(const Shape& shape) {
   return strides;
 }
 
-std::string TensorType::text() const { return fmt::format("{}[{}]", name_of(dtype), fmt::join(shape, ",")); }
+// Part of the keys of calls.
+std::string TensorType::text() const {
+  std::string text(name_of(dtype));
+  text += '[';
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (d > 0) text += ',';
+    text += std::to_string(shape[d]);
+  }
+  text += ']';
+  return text;
+}
 
 void convert_elements(DType from_dtype, const std::byte* from, DType to_dtype, std::byte* to, std::int64_t count) {
   visit_dtype(from_dtype, [&]<typename From>(From) {

@@ -9,6 +9,7 @@
 #include "runtime/exec/operand.h"
 #include "runtime/exec/out_sharding.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/ops/creation.h"
@@ -103,7 +104,7 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
   const bool is_reshard = out_sharding && is_partly_explicit(out_sharding->mesh());
   const auto wanted = out_sharding ? out_sharding : filled_like(op, operands, attrs);
   if (wanted && !is_reshard) request.out_shardings = {wanted};
-  request.trace = [&](const std::optional<Mesh>&) {
+  request.trace = [&](const std::vector<Array>&, const std::optional<Mesh>&) {
     GraphBuilder builder{std::string(op.name), context.config()};
     const WeakCall weak = weak_call(op, operands, attrs, context.config().enable_x64);
     std::vector<Arg> args;

@@ -15,6 +15,7 @@
 #include "runtime/comm/launch.h"
 #include "runtime/comm/transport.h"
 #include "runtime/core/buffer.h"
+#include "runtime/exec/fused_kinds.h"
 #include "runtime/graph/op_def.h"
 
 namespace shardlab {
@@ -85,8 +86,7 @@ class Backend {
   // Steps. `ordinals`: of each mesh position.
   // Whether compute() takes products with what follows them (epilogue.h), on this process's devices among these.
   virtual bool does_epilogues(const std::vector<int>&) const { return false; }
-  // Whether run_fused() takes draws of random bits.
-  virtual bool fuses_draws() const { return false; }
+  virtual FusedKinds fuses() const { return {}; }
   virtual void compute(ComputeCall& call, const std::vector<int>& ordinals) = 0;
   virtual void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                          Slots& slots, const std::vector<int>& ordinals) = 0;

@@ -31,7 +31,7 @@ class CpuBackend final : public Backend {
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                 std::span<const comm::Receive> receives) override;
-  bool fuses_draws() const override { return true; }
+  FusedKinds fuses() const override { return {.draws = true}; }
   void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
   void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,
                  const std::vector<int>& ordinals) override;

@@ -8,6 +8,7 @@
 #include "runtime/exec/context.h"
 #include "runtime/exec/partition_by_rule.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/graph/inspection.h"
@@ -178,7 +179,7 @@ std::vector<Array> custom_partitioning(const ArrayFunction& function, const Cust
   request.name = options.name;
   request.args = args;
   request.where = where;
-  request.trace = [&](const std::optional<Mesh>& mesh) {
+  request.trace = [&](const std::vector<Array>&, const std::optional<Mesh>& mesh) {
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
     return Tracer::trace(context, options.name, mesh, types,

@@ -207,7 +207,7 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
     if (context.is_local(p.mesh.devices()[std::size_t(position)])) executable.local.push_back(position);
   executable.backend = &context.backend_of(p.mesh);
 
-  FusionInput fusion{&p, preset_constants(context, executable), {}, executable.backend->fuses_draws()};
+  FusionInput fusion{&p, preset_constants(context, executable), {}, executable.backend->fuses()};
   ProductsWithEpilogues products;
   std::vector<int> ordinals;
   for (int position : executable.local) ordinals.push_back(p.mesh.devices()[std::size_t(position)]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "runtime/ops/primitives.h"
@@ -18,6 +19,9 @@ using spmd::SlotId;
 
 constexpr std::int64_t kRowElementsMax = 16 * 1024;  // a few tiles of one row each stay in the second-level cache
 constexpr std::size_t kOperandsMax = 8;              // of a tile function
+constexpr std::int64_t kColumnElementsMin = 64;      // fewer columns leave most threads of a block without any
+constexpr int kColumnsMax = 4;                       // of a run: each needs memory that the threads of a block share
+constexpr std::size_t kLeftMax = 8;                  // steps that a run leaves for later
 
 const ComputeStep* compute_at(const FusionInput& input, int step) { return std::get_if<ComputeStep>(input.steps[std::size_t(step)]); }
 
@@ -32,7 +36,7 @@ struct SlotLayout {
 
 // What one step is to a fused one.
 struct Member {
-  enum class How : std::uint8_t { kTile, kHandOn, kScalar, kRepeat, kSpread, kReduce, kDraw } how = How::kTile;
+  enum class How : std::uint8_t { kTile, kHandOn, kScalar, kRepeat, kSpread, kReduce, kColumns, kDraw } how = How::kTile;
   bool is_row = false;  // its result has one element a row
   FusedStep::Repetition repetition;
 };
@@ -45,23 +49,40 @@ class Members {
   bool add(int step) {
     const ComputeStep* compute = compute_at(input_, step);
     if (compute == nullptr || compute->results.size() != 1 || compute->operands.size() > kOperandsMax) return false;
-    if (slot(compute->results[0]).type.shape.empty()) return false;  // scalars alone are not worth it
-    auto member = is_reduction(*compute) ? reduction(*compute) : elementwise(*compute);
+    if (slot(compute->results[0]).type.shape.empty() && !input_.kinds.scalars) return false;
+    if (reads_any(*compute, absent_)) return false;
+    auto member = is_reduction(*compute) ? reduction(*compute, step) : elementwise(*compute);
     if (!member) return false;
-    const SlotId whole = member->how == Member::How::kReduce ? compute->operands[0] : compute->results[0];
+    const bool is_reduction = member->how == Member::How::kReduce || member->how == Member::How::kColumns;
+    const SlotId whole = is_reduction ? compute->operands[0] : compute->results[0];
     if (!layout_) {
       layout_.emplace(slot(whole));
       layout_slot_ = whole;
     }
     if (member->how == Member::How::kReduce) row_rank_ = slot(compute->results[0]).type.shape.size();
+    if (member->how == Member::How::kColumns) {
+      column_rank_ = slot(compute->operands[0]).type.shape.size() - slot(compute->results[0]).type.shape.size();
+      absent_.insert(compute->results[0]);
+      ++columns_;
+    }
     is_row_[compute->results[0]] = member->is_row;
     members_.push_back(*member);
     return true;
   }
 
+  // The step may be done behind the others: it makes a single element, which none of those that follow may read.
+  bool leave(int step) {
+    const ComputeStep* compute = compute_at(input_, step);
+    if (!input_.kinds.scalars || members_.empty() || compute == nullptr || compute->results.size() != 1) return false;
+    const OpDef& op = *node_of(*compute).op;
+    if (!slot(compute->results[0]).type.shape.empty() || !(op.elementwise || is_reduction(*compute)) || !op.collective.empty()) return false;
+    absent_.insert(compute->results[0]);
+    return true;
+  }
+
   const std::vector<Member>& list() const { return members_; }
   int layout_slot() const { return layout_slot_; }
-  std::size_t row_rank() const { return row_rank_.value_or(layout_->shape.size()); }
+  std::size_t row_rank() const { return row_rank_ ? *row_rank_ : column_rank_.value_or(layout_->shape.size()); }
   // Rows alone are no pass over all elements.
   bool is_worth_it() const {
     return std::any_of(members_.begin(), members_.end(), [](const Member& each) { return !each.is_row; });
@@ -70,6 +91,9 @@ class Members {
  private:
   const Slot& slot(SlotId id) const { return program_.slots[std::size_t(id)]; }
   const Node& node_of(const ComputeStep& compute) const { return program_.graph.nodes[std::size_t(compute.node)]; }
+  static bool reads_any(const ComputeStep& compute, const std::set<SlotId>& slots) {
+    return std::any_of(compute.operands.begin(), compute.operands.end(), [&](SlotId id) { return slots.count(id) > 0; });
+  }
   bool has_layout(SlotId id) const { return !layout_ || SlotLayout(slot(id)) == *layout_; }
 
   // One element for each position along the leading dimensions; dimensions of size 1 may follow.
@@ -90,12 +114,31 @@ class Members {
     return compute.operands.size() == 1 && op.reduction && op.collective.empty() && node_of(compute).attrs.has("axes");
   }
 
+  // Along the first dimensions, of what is made inside; enough of them for the threads of a block.
+  std::optional<Member> of_columns(const ComputeStep& compute, int step) const {
+    const Slot &from = slot(compute.operands[0]), &to = slot(compute.results[0]);
+    const auto& axes = node_of(compute).attrs.integers("axes");
+    const Shape& shape = from.type.shape;
+    auto made = is_row_.find(compute.operands[0]);
+    if (made == is_row_.end() || made->second || row_rank_ || column_rank_.value_or(axes.size()) != axes.size()) return std::nullopt;
+    if (columns_ == kColumnsMax || input_.last_use[std::size_t(compute.results[0])] <= step) return std::nullopt;
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      if (axes[i] != std::int64_t(i)) return std::nullopt;
+    const auto rank = std::ptrdiff_t(axes.size());
+    if (!from.windows.empty() || !to.windows.empty()) return std::nullopt;
+    if (!std::equal(to.spec.begin(), to.spec.end(), from.spec.begin() + rank, from.spec.end())) return std::nullopt;
+    if (element_count(Shape(shape.begin() + rank, shape.end())) < kColumnElementsMin) return std::nullopt;
+    return Member{Member::How::kColumns, false, {}};
+  }
+
   // Along the last dimensions; what a row is, is the same for all reductions inside.
-  std::optional<Member> reduction(const ComputeStep& compute) const {
+  std::optional<Member> reduction(const ComputeStep& compute, int step) const {
     const Slot &from = slot(compute.operands[0]), &to = slot(compute.results[0]);
     const auto& axes = node_of(compute).attrs.integers("axes");
     const Shape& shape = from.type.shape;
     if (axes.empty() || axes.size() >= shape.size()) return std::nullopt;
+    if (input_.kinds.columns && axes[0] == 0) return of_columns(compute, step);
+    if (column_rank_) return std::nullopt;
     const std::size_t rank = shape.size() - axes.size();
     for (std::size_t i = 0; i < axes.size(); ++i)
       if (axes[i] != std::int64_t(rank + i)) return std::nullopt;
@@ -133,7 +176,7 @@ class Members {
 
   // Random bits by one key, which all devices have.
   bool is_draw(const ComputeStep& compute) const {
-    if (!input_.with_draws || node_of(compute).op != &ops::kRandomBits) return false;
+    if (!input_.kinds.draws || node_of(compute).op != &ops::kRandomBits) return false;
     const Slot& key = slot(compute.operands[0]);
     const bool is_whole = std::all_of(key.spec.begin(), key.spec.end(), [](const Axes& axes) { return axes.empty(); });
     return key.type.rank() == 1 && is_whole && key.windows.empty() && slot(compute.results[0]).windows.empty();
@@ -181,7 +224,9 @@ class Members {
   std::map<SlotId, bool> is_row_;  // of the results
   std::optional<SlotLayout> layout_;
   int layout_slot_ = -1;
-  std::optional<std::size_t> row_rank_;
+  std::optional<std::size_t> row_rank_, column_rank_;
+  int columns_ = 0;
+  std::set<SlotId> absent_;  // what comes of columns, and of steps left for later
 };
 
 // Builds one fused step; scratch tiles are given back after their last reader.
@@ -238,11 +283,11 @@ class Fuser {
     return made != made_.end() ? made->second : input_ref(slot, is_row);
   }
 
-  Ref result_ref(SlotId slot, bool is_row) {
+  Ref result_ref(SlotId slot, bool is_row, bool is_column) {
     if (is_used_outside(slot)) {
       fused_.outputs.push_back(slot);
       fused_.output_bytes.push_back(size_of(dtype_of(slot)));
-      return {.kind = Ref::Kind::kOutput, .index = int(fused_.outputs.size()) - 1, .is_row = is_row};
+      return {.kind = Ref::Kind::kOutput, .index = int(fused_.outputs.size()) - 1, .is_row = is_row, .is_column = is_column};
     }
     fused_.scratch_bytes = std::max(fused_.scratch_bytes, size_of(dtype_of(slot)));
     if (free_.empty()) return {.kind = Ref::Kind::kScratch, .index = fused_.scratch_tiles++, .is_row = is_row};
@@ -294,6 +339,9 @@ class Fuser {
       case How::kReduce:
         op.reduce = node.op->kernel;
         break;
+      case How::kColumns:
+        op.of_columns = true;
+        break;
       case How::kDraw:
         op.draws = true;
         break;
@@ -303,7 +351,7 @@ class Fuser {
     }
     const bool may_work_in_place = member.how == How::kTile || member.how == How::kHandOn;
     if (may_work_in_place) give_back(compute, step);
-    op.result = result_ref(result, member.is_row);
+    op.result = result_ref(result, member.is_row, member.how == How::kColumns);
     if (!may_work_in_place) give_back(compute, step);
     made_[result] = op.result;
     if (fused_.ops.size() < 3) fused_.name += fmt::format("{}{}", fused_.name.empty() ? "" : " + ", node.op->name);
@@ -320,6 +368,18 @@ class Fuser {
   std::vector<int> free_;
 };
 
+// Puts some of the steps [first, end) behind the others of them.
+void put_behind(FusionInput& input, int first, int end, const std::vector<int>& some) {
+  std::vector<const spmd::Step*> before, behind;
+  for (int step = first; step < end; ++step)
+    (std::binary_search(some.begin(), some.end(), step) ? behind : before).push_back(input.steps[std::size_t(step)]);
+  before.insert(before.end(), behind.begin(), behind.end());
+  std::copy(before.begin(), before.end(), input.steps.begin() + first);
+  for (int step = first; step < end; ++step)
+    for (SlotId slot : compute_at(input, step)->operands)
+      if (int& last = input.last_use[std::size_t(slot)]; last < end) last = step;
+}
+
 // Of sizes [first, last).
 std::int64_t product(const Shape& sizes, std::size_t first, std::size_t last) {
   return std::accumulate(sizes.begin() + std::ptrdiff_t(first), sizes.begin() + std::ptrdiff_t(last), std::int64_t(1), std::multiplies<>());
@@ -334,6 +394,9 @@ FusedStep::Rows FusedStep::rows(const Shape& local) const {
 bool FusedStep::reduces() const {
   return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.reduce != nullptr; });
 }
+bool FusedStep::reduces_columns() const {
+  return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.of_columns; });
+}
 bool FusedStep::draws() const {
   return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.draws; });
 }
@@ -345,11 +408,21 @@ std::vector<FusedStep::Repeats> FusedStep::repeats(const Shape& local) const {
   return result;
 }
 
-std::optional<FusedStep> fuse(const FusionInput& input, int first) {
+std::optional<FusedStep> fuse(FusionInput& input, int first) {
   Members members(input);
-  for (int step = first; step < int(input.steps.size()); ++step)
-    if (!members.add(step)) break;
+  std::vector<int> left;  // steps
+  int end = first;
+  for (int step = first; step < int(input.steps.size()); ++step) {
+    if (members.add(step))
+      end = step + 1;
+    else if (left.size() < kLeftMax && members.leave(step))
+      left.push_back(step);
+    else
+      break;
+  }
   if (members.list().empty() || !members.is_worth_it()) return std::nullopt;
+  left.erase(std::lower_bound(left.begin(), left.end(), end), left.end());
+  if (!left.empty()) put_behind(input, first, end, left);
   return Fuser(input, first, members).take();
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/exec/fused_kinds.h"
 #include "runtime/exec/thread_pool.h"
 #include "runtime/spmd/program.h"
 
@@ -13,7 +14,8 @@ namespace shardlab {
 // Nodes computed together, tile by tile. Values used inside alone never exist as a whole.
 //
 // All results have one layout, or are rows': one element for each position along its first `row_rank` dimensions. A tile is some whole
-// rows; without reductions inside, every element is a row.
+// rows; without reductions inside, every element is a row. Or some are columns': one for each position along the other dimensions, which
+// nobody reads inside.
 struct FusedStep {
   // Where an operand comes from or a result goes to.
   struct Ref {
@@ -22,6 +24,7 @@ struct FusedStep {
     bool is_scalar = false;  // one element for all
     bool is_whole = false;   // read by a repetition: the element's place is not that of the result
     bool is_row = false;     // one element a row
+    bool is_column = false;  // one element a column
   };
   // A broadcast: the operand's elements are those of the result's dimensions [first, last), and repeat along the others.
   struct Repetition {
@@ -40,6 +43,7 @@ struct FusedStep {
     TileFn tile = nullptr;
     int repetition = -1;      // into repetitions
     Kernel reduce = nullptr;  // combines each row into one element
+    bool of_columns = false;  // combines each column into one element
     bool spreads = false;     // repeats each row's element along the row
     bool draws = false;       // random bits of the key, each by its place in the whole array
     std::vector<Ref> operands;
@@ -64,7 +68,8 @@ struct FusedStep {
     std::int64_t count = 0, elements = 0;
   };
   Rows rows(const Shape& local) const;
-  bool reduces() const;
+  bool reduces() const;  // along rows
+  bool reduces_columns() const;
   bool draws() const;
   // Of each repetition where the results have this local shape.
   std::vector<Repeats> repeats(const Shape& local) const;
@@ -74,11 +79,12 @@ struct FusionInput {
   const spmd::PartitionedProgram* program = nullptr;
   std::vector<const spmd::Step*> steps;  // of the program, without those that nothing needs to run for
   std::vector<int> last_use;             // per slot, the step after which nobody reads it
-  bool with_draws = false;               // whether draws of random bits may be in the run
+  FusedKinds kinds = {};                 // what the run may hold
 };
 
-// The longest run of the input's steps from `first` on that one fused step can do. Nothing where there is none.
-std::optional<FusedStep> fuse(const FusionInput& input, int first);
+// The longest run of the input's steps from `first` on that one fused step can do. Nothing where there is none. Steps that make single
+// elements may be left out of the run: then they stand behind it.
+std::optional<FusedStep> fuse(FusionInput& input, int first);
 
 // Computes the step at the local positions; `slots` per slot and position. Devices whose inputs are the same buffers share one result.
 void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,

@@ -11,6 +11,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "runtime/graph/inspection.h"
@@ -75,6 +76,7 @@ static std::vector<int> donated_leaves(const JitOptions& options, const JitFunct
   return leaves;
 }
 
+// `call` is there as long as what is returned.
 static ProgramRequest request_of(Context& context, const TreeFunction& function, const JitOptions& options, const JitFunction::Call& call,
                                  Where where) {
   ProgramRequest request;
@@ -93,18 +95,17 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
     if (given) at_place(where, [&] { request.in_shardings[i]->check_fits(arg.type(), leaf_text("pjit arguments", "args", paths, i)); });
     request.args.push_back(given ? placed(arg, *request.in_shardings[i], key_path(paths, i), options.name, where) : arg);
   }
-  request.trace = [&context, &function, name = options.name, args = call.args, placed = types_like(request.args),
-                   weak = request.weak_results, parts = request.result_parts,
-                   result_paths = request.result_paths](const std::optional<Mesh>& mesh) {
+  request.trace = [&context, &function, &options, &call, weak = request.weak_results, parts = request.result_parts,
+                   result_paths = request.result_paths](const std::vector<Array>& placed_args, const std::optional<Mesh>& mesh) {
     std::vector<TensorType> types;
-    for (const Array& arg : args) types.push_back(arg.type());
+    for (const Array& arg : call.args) types.push_back(arg.type());
     auto leaves = [&](const std::vector<Array>& params) {
       TreeResults results = function(params);
       *parts = std::move(results.parts);
       *result_paths = std::move(results.paths);
       return std::move(results.leaves);
     };
-    return Tracer::trace(context, name, mesh, types, leaves, weak_types(args), weak.get(), placed);
+    return Tracer::trace(context, options.name, mesh, types, leaves, weak_types(call.args), weak.get(), types_like(placed_args));
   };
   return request;
 }
@@ -121,8 +122,11 @@ static std::vector<Array> constrained(std::vector<Array> values, const std::vect
 }
 
 static std::string key_for(std::uint64_t id, std::string_view structure, const ProgramRequest& request) {
-  return fmt::format("jit{}{}({}){}>{}", id, structure, signature_of(request.args), signature_of(request.in_shardings),
-                     signature_of(request.out_shardings));
+  std::string key = "jit" + std::to_string(id);
+  key += structure;
+  for (const std::string& part : {signature_of(request.args), signature_of(request.in_shardings), signature_of(request.out_shardings)})
+    key += part;
+  return key;
 }
 
 std::vector<Array> JitFunction::call(const Call& call, Where where) const {
@@ -148,7 +152,7 @@ std::vector<Array> JitFunction::call(const Call& call, Where where) const {
 std::string JitFunction::lowered(const Call& call, bool partitioned, Where where) const {
   Context& context = Context::current();
   ProgramRequest request = request_of(context, state_->function, state_->options, call, where);
-  if (!partitioned) return print(without_inspections(request.trace(mesh_of(request, nullptr))), true);
+  if (!partitioned) return print(without_inspections(request.trace(request.args, mesh_of(request, nullptr))), true);
   return spmd::print(prepare_program(context, key_for(state_->id, call.structure, request), request)->program);
 }
 

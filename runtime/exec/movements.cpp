@@ -6,6 +6,7 @@
 
 #include "runtime/exec/context.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/signature.h"
 
 namespace shardlab {
 

@@ -6,7 +6,6 @@
 
 #include "runtime/base/at_place.h"
 #include "runtime/base/at_work.h"
-#include "runtime/base/number_list.h"
 #include "runtime/base/planning_time.h"
 #include "runtime/base/selected.h"
 #include "runtime/exec/array_impl.h"
@@ -15,6 +14,7 @@
 #include "runtime/exec/explicit_types.h"
 #include "runtime/exec/foreign_meshes.h"
 #include "runtime/exec/parts_on_meshes.h"
+#include "runtime/exec/signature.h"
 #include "runtime/graph/dead_parts.h"
 #include "runtime/graph/inspection.h"
 #include "runtime/ops/region_types.h"
@@ -115,28 +115,6 @@ void ProgramCache::add(const std::string& key, std::shared_ptr<const Executable>
   programs_[key] = std::move(executable);
 }
 
-std::string signature_of(const std::vector<Array>& args) {
-  std::string text;
-  for (const Array& arg : args) {
-    if (arg.impl()->weak) text += '~';
-    text += arg.type().text();
-    text += arg.committed() ? '!' : '?';
-    if (arg.committed()) {
-      text += arg.sharding().text();
-      text += list_text(arg.sharding().mesh().devices());
-    }
-    text += ';';
-  }
-  return text;
-}
-
-std::string signature_of(const std::vector<std::optional<Sharding>>& shardings) {
-  std::string text;
-  for (const auto& sharding : shardings)
-    text += sharding ? fmt::format("{}{};", sharding->text(), list_text(sharding->mesh().devices())) : "-;";
-  return text;
-}
-
 std::shared_ptr<const Executable> prepare_program(Context& context, const std::string& signature, const ProgramRequest& asking) {
   check_donated(asking);
   std::string key = context.mesh() ? signature + signature_of({Sharding(*context.mesh(), Spec{})}) : signature;
@@ -149,7 +127,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (auto found = context.programs().find(key)) return found;
   const PlanningTime first_call;
   if (!asked) asked = mesh_of(asking, nullptr);
-  Graph traced = asking.trace(asked ? asked : context.mesh());
+  Graph traced = asking.trace(asking.args, asked ? asked : context.mesh());
   const AtWork planning;
   const bool computes_again = has_checkpoint(traced);
   Graph graph = transform::with_held_operands(transform::without_calls(std::move(traced)));

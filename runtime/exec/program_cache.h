@@ -37,7 +37,7 @@ struct ProgramRequest {
   std::vector<Array> args;
   std::vector<std::optional<Sharding>> in_shardings,
       out_shardings;  // empty, or one each; those of results one a part of them, or one a leaf
-  std::function<Graph(const std::optional<Mesh>&)> trace;
+  std::function<Graph(const std::vector<Array>& args, const std::optional<Mesh>&)> trace;  // called where no program is known
   Where where;
   std::vector<int> donated = {};  // arguments that may be deleted
   // Which results are weak; filled by `trace`.
@@ -60,10 +60,6 @@ std::string leaves_text(std::string_view root, const KeyPaths& paths, std::size_
 // One out_sharding a leaf, of those given one a part of the result or one a leaf. UserError where they are neither.
 std::vector<std::optional<Sharding>> result_shardings(const std::vector<std::optional<Sharding>>& given, const LeafCounts& parts,
                                                       const KeyPaths& paths, std::size_t leaves, std::string_view name, Where where);
-
-// The signature of arguments for a key: types, shardings, committedness.
-std::string signature_of(const std::vector<Array>& args);
-std::string signature_of(const std::vector<std::optional<Sharding>>& shardings);
 
 // The mesh a computation runs on: that of shardings, committed arguments and constraints, which must be one ordered device set; nothing
 // where nobody says. UserError with JAX's text where they differ; not before the function is traced (`graph` is nullptr): it may turn out

@@ -5,6 +5,7 @@
 #include "runtime/base/selected.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/graph/host_callback.h"
 #include "runtime/transform/used_params.h"
@@ -38,7 +39,7 @@ std::vector<Array> run_graph(const Graph& graph, const std::vector<Array>& args,
   request.name = graph.name;
   request.args = args;
   request.where = where;
-  request.trace = [&](const std::optional<Mesh>&) { return graph; };
+  request.trace = [&](const std::vector<Array>&, const std::optional<Mesh>&) { return graph; };
   return run_program(context, "graph " + print(graph) + signature_of(args), request);
 }
 

@@ -172,49 +172,71 @@ T map_with_path(F&& f, const T& tree) {
   return unflatten(tree, results);
 }
 
-// A tree as text, with what `leaf_text` says of its leaves and with its static values.
+// Adds a tree's text, with what `leaf_text` says of its leaves and with its static values.
 template <typename T, typename F>
-std::string text_with(const T& tree, const F& leaf_text) {
+void add_text(std::string& text, const T& tree, const F& leaf_text) {
   using Plain = std::remove_cv_t<T>;
-  std::string result;
-  auto add = [&](const auto& each) { result += (result.empty() ? "" : ", ") + text_with(each, leaf_text); };
+  bool is_first = true;
+  auto next = [&] {
+    if (!is_first) text += ", ";
+    is_first = false;
+  };
+  auto add = [&](const auto& each) {
+    next();
+    add_text(text, each, leaf_text);
+  };
   if constexpr (std::is_same_v<Plain, Array>) {
-    return leaf_text(tree);
+    text += leaf_text(tree);
   } else if constexpr (std::is_floating_point_v<Plain>) {
-    return fmt::format("{:a}", tree);
+    text += fmt::format("{:a}", tree);
   } else if constexpr (std::is_arithmetic_v<Plain>) {
-    return fmt::format("{}", tree);
+    text += fmt::format("{}", tree);
   } else if constexpr (std::is_enum_v<Plain>) {
-    return fmt::format("{}", static_cast<std::int64_t>(tree));
+    text += fmt::format("{}", static_cast<std::int64_t>(tree));
   } else if constexpr (std::is_same_v<Plain, std::string>) {
-    return fmt::format("'{}:{}'", tree.size(), tree);
+    text += fmt::format("'{}:{}'", tree.size(), tree);
   } else if constexpr (detail::kIsOptional<Plain>) {
-    return tree ? text_with(*tree, leaf_text) : "None";
+    if (tree)
+      add_text(text, *tree, leaf_text);
+    else
+      text += "None";
   } else if constexpr (detail::kIsSequence<Plain>) {
+    text += '[';
     for (const auto& each : tree) add(each);
-    return "[" + result + "]";
+    text += ']';
   } else if constexpr (detail::kIsMap<Plain>) {
-    for (const auto& [key, each] : tree) result += fmt::format("{}{}: {}", result.empty() ? "" : ", ", key, text_with(each, leaf_text));
-    return "{" + result + "}";
+    text += '{';
+    for (const auto& [key, each] : tree) {
+      next();
+      text += fmt::format("{}: ", key);
+      add_text(text, each, leaf_text);
+    }
+    text += '}';
   } else if constexpr (detail::kIsTuple<Plain>) {
+    text += '(';
     std::apply([&](const auto&... each) { (add(each), ...); }, tree);
-    return "(" + result + ")";
+    text += ')';
   } else {
+    text += '{';
     std::apply([&](const auto&... each) { (add(each), ...); }, shardlab_tree_members(tree));
-    return "{" + result + "}";
+    text += '}';
   }
 }
 
 // "(float32[4,8], [float32[8], 3])": the leaves' types and the static values in their structure, which tells calls apart.
 template <typename T>
 std::string text(const T& tree) {
-  return text_with(tree, [](const Array& leaf) { return leaf.valid() ? leaf.type().text() : "empty"; });
+  std::string text;
+  add_text(text, tree, [](const Array& leaf) { return leaf.valid() ? leaf.type().text() : "empty"; });
+  return text;
 }
 
 // "(*, [*, 3])": the structure without its leaves.
 template <typename T>
 std::string structure(const T& tree) {
-  return text_with(tree, [](const Array&) { return "*"; });
+  std::string text;
+  add_text(text, tree, [](const Array&) { return "*"; });
+  return text;
 }
 
 namespace detail {

@@ -78,6 +78,9 @@ CudaBackend::~CudaBackend() {
   } catch (const std::exception&) {  // who wanted the results was told
   }
   for (const Clock& clock : clocks_) api_->destroy(clock.event);
+  for (Event event : last_) api_->destroy(event);
+  for (const auto& [of, events] : spare_)
+    for (Event event : events) api_->destroy(event);
   forget_events();
   repeats_.forget();
   plan_runner_.forget_constants();
@@ -337,18 +340,30 @@ void CudaBackend::end_steps() {
 }
 
 Event CudaBackend::event_for(const Gpu& gpu, bool is_timed) {
-  if (program_ == nullptr) return api_->create_event(gpu.number, is_timed);
+  if (program_ == nullptr) {
+    std::vector<Event>& spare = spare_[{gpu.number, is_timed}];
+    if (spare.empty()) return api_->create_event(gpu.number, is_timed);
+    const Event event = spare.back();
+    spare.pop_back();
+    return event;
+  }
   ProgramEvents& list = program_events_[{program_, is_timed}];
   std::vector<Event>& events = list.set(is_timed, launches_).events;
   if (list.next == events.size()) events.push_back(api_->create_event(gpu.number, is_timed));
   return events[list.next++];
 }
 
+// What a step of no program was timed by, for another one. They are of all GPUs, in order.
+void CudaBackend::give_back(const Step& step) {
+  if (!step.owns_events) return;
+  for (std::size_t i = 0; i < step.begins.size(); ++i) spare_[{gpus_[i]->number, true}].push_back(step.begins[i]);
+  for (std::size_t i = 0; i < step.ends.size(); ++i) spare_[{gpus_[i]->number, bool(step.report)}].push_back(step.ends[i]);
+}
+
 // One that failed before its end.
 void CudaBackend::drop_step() {
   if (!step_) return;
-  if (step_->owns_events)
-    for (Event event : step_->begins) api_->destroy(event);
+  give_back(*step_);
   step_.reset();
   api_->pop_range();
 }
@@ -382,11 +397,11 @@ void CudaBackend::end_step(Backend::Step&) {
 }
 
 // Events tell how long after the clock's own event they came, and of that the host's time is known.
-void CudaBackend::retire_steps(std::int64_t through) {
+void CudaBackend::retire_steps(std::int64_t through, bool have_all_ended) {
   while (!running_.empty()) {
     Step& step = running_.front();
     bool must_wait = step.launch <= through || running_.size() > kStepsMax;
-    for (Event event : step.ends) {
+    for (Event event : have_all_ended ? std::vector<Event>() : step.ends) {
       if (must_wait) api_->synchronize(event);
       if (!api_->is_done(event)) return;
     }
@@ -399,9 +414,7 @@ void CudaBackend::retire_steps(std::int64_t through) {
       reported_how_ = !step.ends.empty() && api_->is_of_graph(step.ends[0]) ? "graph" : "";
       step.report(begin, std::max(begin, end));
     }
-    if (step.owns_events)
-      for (const auto* events : {&step.begins, &step.ends})
-        for (Event event : *events) api_->destroy(event);
+    give_back(step);
     running_.pop_front();
   }
 }
@@ -423,11 +436,12 @@ void CudaBackend::set_clocks() {
 void CudaBackend::synchronize() {
   std::lock_guard lock(mutex_);
   try {
-    // Behind all that was issued, and recorded before the host waits: a GPU that has ended everything would take as long again for a mark.
-    std::list<Mark> marks;
-    for (const auto& gpu : gpus_) marks.emplace_back(*api_, gpu->number, gpu->stream);
-    retire_steps(kAllLaunches);
-    for (const Mark& mark : marks) api_->synchronize(mark.event());
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      if (last_.size() <= i) last_.push_back(api_->create_event(gpus_[i]->number, false));
+      api_->record(last_[i], gpus_[i]->stream);
+    }
+    for (Event event : last_) api_->synchronize(event);
+    retire_steps(kAllLaunches, true);
     if (!clocks_.empty()) set_clocks();
   } catch (const GpuError& error) { throw_attributed(error); }
 }

@@ -57,6 +57,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                 std::span<const comm::Receive> receives) override;
+  FusedKinds fuses() const override { return {.columns = true, .scalars = true}; }
   bool does_epilogues(const std::vector<int>& ordinals) const override;
   void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
   void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,
@@ -129,12 +130,15 @@ class CudaBackend final : public Backend, public LaunchAware {
   const NodePlan& plan_of(const ComputeCall& call, int position);
   BufferRef moved(const BufferRef& buffer, Gpu& to);
   void copy_near(std::span<const BoxCopy> copies, const Block& target, const Box& to_box, std::int64_t element_bytes);
+  void run_tiles(const FusedStep& step, const FusedStep::Rows& rows, const KernelText& kernel, std::vector<const std::byte*> buffers,
+                 std::vector<std::int64_t> numbers, int ordinal);
   void run_copies(const NodePlan& plan, std::vector<std::byte*> sources, const Block& target);
   Event event_for(const Gpu& gpu, bool is_timed);
+  void give_back(const Step& step);
   void forget_events();
   void drop_step();
-  // Those that have ended; `through`: waits for all up to this launch.
-  void retire_steps(std::int64_t through);
+  // Those that have ended; `through`: waits for all up to this launch. With `have_all_ended` nobody is asked.
+  void retire_steps(std::int64_t through, bool have_all_ended = false);
   void set_clocks();
   comm::Ns host_time(std::size_t gpu, Event event);
   bool has_surely_ended(const Step& step) const;
@@ -155,6 +159,8 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::optional<Step> step_;
   bool is_beside_ = false;
   std::deque<Step> running_;
+  std::map<std::pair<int, bool>, std::vector<Event>> spare_;  // by GPU, and whether they are timed: of steps of no program
+  std::vector<Event> last_;                                   // by GPU: behind all that was issued before synchronize()
   std::map<std::pair<const void*, bool>, ProgramEvents> program_events_;  // by program, and whether they are timed
   const comm::ProgramInfo* launch_ = nullptr;                             // whose exchanges these are
   std::string_view reported_how_;

@@ -116,20 +116,57 @@ void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local
     for (int slot : step.inputs) buffers.push_back(block_of(*slots[std::size_t(slot)][p]).data);
     for (const FusedStep::Op& op : step.ops) {
       if (op.result.kind != FusedStep::Ref::Kind::kOutput) continue;
-      const std::int64_t count = op.result.is_row ? rows.count : rows.count * rows.elements;
+      const std::int64_t count = op.result.is_row ? rows.count : op.result.is_column ? rows.elements : rows.count * rows.elements;
       each.results.push_back(allocate(std::size_t(count * step.output_bytes[std::size_t(op.result.index)]), ordinals[p]));
       buffers.push_back(block_of(*each.results.back()).data);
     }
-    const RowOf by = row_of(rows);
+    const RowOf by = row_of(step, rows);
     auto found = fused_.find({step.step, by});
     if (found == fused_.end()) found = fused_.emplace(std::pair(step.step, by), fused_kernel(step, by)).first;
-    const bool has_barriers = step.reduces() && by == RowOf::kBlock;
     const auto results = buffers.begin() + std::ptrdiff_t(step.inputs.size());
-    const Task task(*api_, gpu_of(ordinals[p]).stream, {buffers.begin(), results}, {results, buffers.end()});
-    plan_runner_.launch(gpu_of(ordinals[p]), found->second, buffers, numbers_of(step, rows, shape),
-                        step.reduces() ? rows.count : rows.count * rows.elements, has_barriers);
+    if (by == RowOf::kTile) {
+      run_tiles(step, rows, found->second, std::move(buffers), numbers_of(step, rows, shape), ordinals[p]);
+    } else {
+      const bool has_barriers = step.reduces() && by == RowOf::kBlock;
+      const Task task(*api_, gpu_of(ordinals[p]).stream, {buffers.begin(), results}, {results, buffers.end()});
+      plan_runner_.launch(gpu_of(ordinals[p]), found->second, buffers, numbers_of(step, rows, shape),
+                          step.reduces() ? rows.count : rows.count * rows.elements, has_barriers);
+    }
     for (std::size_t o = 0; o < step.outputs.size(); ++o)
       for (int position : each.positions) slots[std::size_t(step.outputs[o])][std::size_t(position)] = each.results[o];
+  }
+}
+
+// A kernel of tiles, which leaves parts of what comes of columns, and one for each of these. `buffers`: inputs and results.
+void CudaBackend::run_tiles(const FusedStep& step, const FusedStep::Rows& rows, const KernelText& kernel,
+                            std::vector<const std::byte*> buffers, std::vector<std::int64_t> numbers, int ordinal) {
+  if (rows.elements == 0) return;
+  Gpu& gpu = gpu_of(ordinal);
+  const ColumnParts parts = column_parts(rows, kernel.lanes);
+  numbers.push_back(parts.size);
+  const auto first = std::ptrdiff_t(step.inputs.size());
+  std::vector<const std::byte*> of_tiles = buffers;
+  std::vector<std::shared_ptr<Buffer>> rooms;
+  struct End {
+    const FusedStep::Op* op;
+    const std::byte *parts, *result;
+  };
+  std::vector<End> ends;
+  for (const FusedStep::Op& op : step.ops) {
+    if (!op.of_columns) continue;
+    rooms.push_back(allocate(std::size_t(parts.count * rows.elements * wide_bytes(op.result_dtype)), ordinal));
+    const std::byte*& place = of_tiles[std::size_t(first + op.result.index)];
+    ends.push_back({&op, block_of(*rooms.back()).data, place});
+    place = ends.back().parts;
+  }
+  std::vector<const std::byte*> written(buffers.begin() + first, buffers.end());
+  for (const End& end : ends) written.push_back(end.parts);
+  const Task task(*api_, gpu.stream, {buffers.begin(), buffers.begin() + first}, written);
+  plan_runner_.launch(gpu, kernel, of_tiles, numbers, parts.tiles, true);
+  for (const End& end : ends) {
+    const std::byte* both[] = {end.parts, end.result};
+    const std::int64_t blocks = (rows.elements + kTileWidth - 1) / kTileWidth, sizes[] = {blocks, parts.count, rows.elements, rows.elements};
+    plan_runner_.launch(gpu, column_end(*end.op), both, sizes, blocks, true);
   }
 }
 

@@ -108,6 +108,32 @@ TEST_P(GpuPrograms, FusedRows) {
     }
 }
 
+// Along the first dimensions, of what the step makes: columns in tiles, whole packs or one by one, in one part or several, also of nothing.
+TEST_P(GpuPrograms, FusedColumns) {
+  auto together = jit([](const Array& x) {
+    const Array y = x * cos(x);
+    return y + sum(y, 0) * 0.1 + max(y, 0);
+  });
+  auto alone = jit([](const Array& x) { return sum(x * x + 1.0, AxisList{0, 1}); });
+  auto halves = jit([](const Array& x) { return astype(sum(astype(x, bfloat16) * 2.0, 0), float32); });
+  for (const Shape& shape : std::vector<Shape>{{40, 96}, {8, 70}, {1, 64}, {0, 64}, {16, 1030}})
+    for (const PartitionSpec& spec : std::vector<P>{P(), shape[0] % 8 == 0 ? P(std::vector<std::string>{"a", "b"}) : P()}) {
+      if (shape[0] > 0) expect_alike(together, shape, spec);  // there is no largest of none
+      expect_alike(halves, shape, spec);
+    }
+  expect_alike(alone, {6, 8, 128}, P(nullptr, "a", "b"));
+  expect_alike(alone, {600, 2, 64}, P());
+}
+
+// What makes one element is left for later, and does not part what is around it.
+TEST_P(GpuPrograms, ScalarsBetweenFusedSteps) {
+  auto between = jit([](const Array& x) {
+    const Array y = sin(x), total = sum(y), rest = softmax(y * 2.0);
+    return rest + (-total / 8.0) * 0.5 + sum(rest);
+  });
+  for (const PartitionSpec& spec : {P(), P("a", "b"), P("b")}) expect_alike(between, {8, 6}, spec);
+}
+
 TEST_P(GpuPrograms, MoveBetweenCpuAndGpuMeshes) {
   Mesh gpus({8}, {"a"}, {0, 1, 2, 3, 4, 5, 6, 7}), cpus({4}, {"b"}, {8, 9, 10, 11});
   Array x = device_put(arange(24.0).reshape({8, 3}), Sharding(cpus, P("b")));

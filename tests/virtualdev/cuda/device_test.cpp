@@ -101,6 +101,7 @@ class ProgramsOnAGpu : public OnAGpu {
 TEST_F(ProgramsOnAGpu, Families) { programs_->families(); }
 TEST_F(ProgramsOnAGpu, Products) { programs_->products(); }
 TEST_F(ProgramsOnAGpu, ProductsWithWhatFollowsThem) { programs_->products_with_what_follows(); }
+TEST_F(ProgramsOnAGpu, Columns) { programs_->columns(); }
 TEST_F(ProgramsOnAGpu, Transforms) { programs_->transforms(); }
 TEST_F(ProgramsOnAGpu, Sorts) { programs_->sorts(); }
 TEST_F(ProgramsOnAGpu, Moves) { programs_->moves(); }

@@ -61,6 +61,22 @@ std::vector<cuda::KernelText> fused_kernels() {
     EXPECT_TRUE(step && step->reduces());
     for (cuda::RowOf by : {cuda::RowOf::kThread, cuda::RowOf::kBlock}) kernels.push_back(cuda::fused_kernel(*step, by));
   }
+  // And the sums of its columns, of which each tile makes a part.
+  for (DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kComplex128}) {
+    testing::Build build;
+    ValueId x = build.param({40, 300}, dtype), twice = build.op("add", {x, x});
+    Graph graph = build.finish({build.op("sum", {twice}, Attrs{{"axis", std::int64_t(0)}}), twice});
+    const spmd::PartitionedProgram program = testing::plan(graph, testing::mesh_of({2}), {"--"});
+    FusionInput input{&program, {}, std::vector<int>(program.slots.size(), -1), {.columns = true}};
+    for (const spmd::Step& step : program.steps) input.steps.push_back(&step);
+    for (int slot : program.results) input.last_use[std::size_t(slot)] = int(program.steps.size());
+    auto step = fuse(input, 0);
+    EXPECT_TRUE(step && step->reduces_columns());
+    if (!step) continue;
+    kernels.push_back(cuda::fused_kernel(*step, cuda::RowOf::kTile));
+    for (const FusedStep::Op& op : step->ops)
+      if (op.of_columns) kernels.push_back(cuda::column_end(op));
+  }
   return kernels;
 }
 

@@ -100,6 +100,20 @@ class ProgramsBesideCpu {
     }
   }
 
+  // Reductions along columns of what a step makes: gradients of biases, as a rule; whole packs and one by one, of many rows and of few.
+  void columns() {
+    auto layer = jit([](const Array& x) {
+      const Array y = x * cos(x), total = sum(y);
+      return y + sum(y, 0) * 0.01 + max(y, 0) + total / 4096.0;
+    });
+    auto halves = jit([](const Array& x) { return astype(sum(astype(x, bfloat16) * 2.0, 0), float32); });
+    for (const Shape& shape : std::vector<Shape>{{1024, 512}, {4096, 70}, {8, 3000}, {20000, 64}}) {
+      expect_alike(layer, shape, P("a", nullptr), 2e-3);
+      expect_alike(layer, shape, P(), 2e-3);
+      expect_alike(halves, shape, P(), 2.0);
+    }
+  }
+
   void transforms() {
     expect_alike(jit([](const Array& x) { return abs(fft::fft(x)); }), {16, 30}, P("a", nullptr));
     for (int length : {1, 7, 10})

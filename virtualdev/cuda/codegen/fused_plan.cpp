@@ -57,7 +57,35 @@ class Writer {
                        text);
   }
 
+  // Tiles of columns; what comes of a column is stored for each of its parts.
+  KernelText columns(KernelText kernel) {
+    PackedLoop loop;
+    std::string begin, end;
+    for (int k = 0; k < int(step_.ops.size()); ++k) {
+      const FusedStep::Op& op = step_.ops[std::size_t(k)];
+      if (!op.of_columns) {
+        add_to(loop, k, true);
+        continue;
+      }
+      const std::string functor = functor_of(op);
+      begin += fmt::format("{0}::Acc m{1}[L::count]; for (int l = 0; l < L::count; ++l) m{1}[l] = {0}::identity(); ", functor, k);
+      loop.add(fmt::format("m{0}[l] = {1}::combine(m{0}[l], widen({2})); ", k, functor, operand(loop, k, 0)));
+      end += fmt::format("combine_columns<{}>(a.out<{}>({}) + part * a.number[1] + column, is_inside, m{}, own); ", functor,
+                         wide_name(op.result_dtype), output(k), k);
+    }
+    kernel.body = loop.text(fmt::format(
+        "each_column_pack<{{}}>(a.number[0], a.number[1], a.number[{}], [&](auto own, i64 part, i64 column, bool is_inside, auto each_row) {{{{ "
+        "typedef decltype(own) L; {}each_row({{}}); {}}}}})",
+        kernel.numbers, begin, end));
+    ++kernel.numbers;
+    kernel.lanes = loop.lanes();
+    return kernel;
+  }
+
  private:
+  static std::string functor_of(const FusedStep::Op& op) {
+    return fmt::format("{}<{}>", functor_name(*op.node->op->reduction), type_name(op.dtypes[0]));
+  }
   // Values of single elements that must be computed before, in order; with themselves.
   std::vector<int> needed_for(std::vector<int> wanted) const {
     std::vector<int> found;
@@ -119,7 +147,7 @@ class Writer {
 
   std::string reduction(int k) const {
     const FusedStep::Op& op = step_.ops[std::size_t(k)];
-    const std::string functor = fmt::format("{}<{}>", functor_name(*op.node->op->reduction), type_name(op.dtypes[0]));
+    const std::string functor = functor_of(op);
     PackedLoop loop;
     if (int maker = makers_[std::size_t(k)][0]; maker >= 0 && !step_.ops[std::size_t(maker)].result.is_row)
       for (int each : needed_for({maker})) add_to(loop, each, false);
@@ -134,14 +162,33 @@ class Writer {
 
 }  // namespace
 
-RowOf row_of(const FusedStep::Rows& rows) { return rows.elements < kBlockRow ? RowOf::kThread : RowOf::kBlock; }
+RowOf row_of(const FusedStep& step, const FusedStep::Rows& rows) {
+  return step.reduces_columns() ? RowOf::kTile : rows.elements < kBlockRow ? RowOf::kThread : RowOf::kBlock;
+}
 
 KernelText fused_kernel(const FusedStep& step, RowOf row_of) {
   Writer writer(step);
   KernelText kernel{{}, int(step.inputs.size() + step.outputs.size()), 2 + 2 * int(step.repetitions.size())};
+  if (row_of == RowOf::kTile) return writer.columns(std::move(kernel));
   if (!step.reduces()) return writer.elementwise(std::move(kernel));
   kernel.body = writer.rows(row_of);
   return kernel;
+}
+
+ColumnParts column_parts(const FusedStep::Rows& rows, int lanes) {
+  constexpr std::int64_t kTileHeight = 8, kBlocksWanted = 2048;
+  const std::int64_t packs = rows.elements % lanes == 0 ? rows.elements / lanes : rows.elements;
+  const std::int64_t tiles = (packs + kTileWidth - 1) / kTileWidth, wanted = std::max<std::int64_t>(kBlocksWanted / tiles, 1);
+  // Two rows a thread at least, as what comes of a part is written and read once more.
+  const std::int64_t each = std::max<std::int64_t>((rows.count + wanted * kTileHeight - 1) / (wanted * kTileHeight), 2);
+  const std::int64_t size = kTileHeight * each, count = std::max<std::int64_t>((rows.count + size - 1) / size, 1);
+  return {count, size, tiles * count};
+}
+
+KernelText column_end(const FusedStep::Op& op) {
+  return {fmt::format("reduce_column_parts<{}<{}>, {}, {}>(a)", functor_name(*op.node->op->reduction), type_name(op.dtypes[0]),
+                      wide_name(op.result_dtype), type_name(op.result_dtype)),
+          2, 4};
 }
 
 }  // namespace shardlab::cuda

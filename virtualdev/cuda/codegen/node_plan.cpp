@@ -21,6 +21,9 @@ std::string_view type_name(DType dtype) {
   return kNames[std::size_t(dtype)];
 }
 
+std::string_view wide_name(DType dtype) { return is_half(dtype) ? "f32" : type_name(dtype); }
+std::int64_t wide_bytes(DType dtype) { return is_half(dtype) ? 4 : size_of(dtype); }
+
 std::string_view raw_type_name(std::int64_t bytes) {
   switch (bytes) {
     case 1:

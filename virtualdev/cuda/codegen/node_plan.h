@@ -134,6 +134,9 @@ class Planner {
 };
 
 std::string_view type_name(DType dtype);             // "f32", as kernels call it
+// What accumulators are stored as between two rounds of a reduction: "f32" of 16-bit floats, else as the elements.
+std::string_view wide_name(DType dtype);
+std::int64_t wide_bytes(DType dtype);
 std::string_view raw_type_name(std::int64_t bytes);  // "u32": elements that nobody looks into
 std::string_view functor_name(Reduction reduction);  // "Sum"
 std::int64_t integer_code(DType dtype);              // of index_at()

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "virtualdev/cuda/codegen/fused_plan.h"
 #include "virtualdev/cuda/codegen/node_plan.h"
 
 namespace shardlab::cuda {
@@ -14,6 +15,7 @@ constexpr std::int64_t kBlocksWanted = 4096;                    // with as many 
 constexpr std::int64_t kThreadsWanted = std::int64_t(1) << 18;  // with as many columns likewise
 constexpr std::int64_t kColumnsMin = 16 * 1024;                 // fewer columns are a block's each, though it reads what lies apart
 constexpr std::int64_t kColumnPart = 32;                        // elements of a column's part at least
+constexpr std::int64_t kColumnPartsMax = 256;                   // that a block combines
 constexpr std::int64_t kChunk = 256;                            // elements of a running combination that one thread goes through
 constexpr std::int64_t kBlockChunk = 2048;                      // that a block goes through: ScanChunk of kernels/reduce.cuh
 
@@ -49,11 +51,7 @@ void add_dims(std::vector<std::int64_t>& numbers, const Shape& sizes, const Shap
   for (std::size_t d = 0; d < sizes.size(); ++d) numbers.insert(numbers.end(), {sizes[d], strides[d]});
 }
 
-// What accumulators are stored as between two rounds.
-std::string_view wide_name(DType dtype) { return is_half(dtype) ? "f32" : type_name(dtype); }
-std::int64_t wide_bytes(DType dtype) { return is_half(dtype) ? 4 : size_of(dtype); }
-
-// Stage by stage, each of which leaves fewer parts of a column, down to one.
+// Stage by stage, each of which leaves fewer parts of a column, down to one; a few parts are a block's.
 void reduce_columns(Planner& planner, const std::string& functor, DType dtype, std::int64_t results, std::int64_t row, std::int64_t inner) {
   int from = planner.operand(0);
   std::string in(type_name(dtype));
@@ -62,6 +60,12 @@ void reduce_columns(Planner& planner, const std::string& functor, DType dtype, s
     const std::int64_t size = (count + parts - 1) / parts;
     parts = (count + size - 1) / size;
     const std::string out(parts == 1 ? type_name(dtype) : wide_name(dtype));
+    if (from != planner.operand(0) && count <= kColumnPartsMax) {
+      const std::int64_t blocks = (results + kTileWidth - 1) / kTileWidth;
+      planner.kernel_of_blocks(fmt::format("reduce_column_parts<{}, {}, {}>(a)", functor, in, type_name(dtype)), {from, planner.result(0)},
+                               {blocks, count, inner, results});
+      return;
+    }
     const int to = parts == 1 ? planner.result(0) : planner.temporary(results * parts * wide_bytes(dtype));
     planner.kernel(fmt::format("reduce_columns<{}, {}, {}>(a)", functor, in, out), {from, to},
                    {results * parts, count, parts, size, inner});

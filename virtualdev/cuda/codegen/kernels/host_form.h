@@ -11,6 +11,7 @@
 #define FN static inline
 #define FN_MEMBER inline
 #define KERNEL extern "C" void
+#define TILE_WIDTH (blockDim.x < 64 ? (blockDim.x + 3) / 4 : 32)  // tests take small blocks
 #define SHARED_ARRAY(Type, name, size)                                                     \
   alignas(16) static unsigned char name##_bytes[sizeof(Type) * (size)];                      \
   static const bool name##_listed = list_shared_memory(name##_bytes, sizeof(name##_bytes)); \

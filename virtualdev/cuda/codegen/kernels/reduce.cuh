@@ -83,7 +83,58 @@ FN void row_packs(i64 start, i64 count, i64 first, i64 step, F f) {
   if (count % kLanes == 0)
     for (i64 j = first; j < count / kLanes; j += step) f(Lanes<kLanes>{}, start + j * kLanes);
   else
+#pragma unroll 4
     for (i64 j = first; j < count; j += step) f(Lanes<1>{}, start + j);
+}
+
+// The threads of a block as TILE_WIDTH columns, and rows below each other.
+struct ColumnTile {
+  FN_MEMBER static u32 width() { return TILE_WIDTH; }
+  FN_MEMBER static u32 column() { return threadIdx.x % width(); }
+  FN_MEMBER static u32 row() { return threadIdx.x / width(); }
+  FN_MEMBER static u32 height() { return blockDim.x / width(); }
+};
+// The threads of a column combine what each of them holds, and the first writes it, for as many neighbours as L says. All of a block call it.
+template <class F, class Out, class L>
+FN void combine_columns(Out* out, bool is_inside, const typename F::Acc* mine, L) {
+  SHARED_ARRAY(typename F::Acc, held, 256 * L::count);
+  for (int l = 0; l < L::count; ++l) held[l * 256 + threadIdx.x] = mine[l];
+  __syncthreads();
+  for (u32 half = ColumnTile::height() / 2; half > 0; half /= 2) {
+    if (ColumnTile::row() < half)
+      for (int l = 0; l < L::count; ++l) {
+        typename F::Acc* own = held + l * 256 + threadIdx.x;
+        *own = F::combine(*own, own[half * ColumnTile::width()]);
+      }
+    __syncthreads();
+  }
+  if (ColumnTile::row() == 0 && is_inside)
+    for (int l = 0; l < L::count; ++l) out[l] = narrow<Out>(held[l * 256 + threadIdx.x]);
+  __syncthreads();
+}
+// Calls f(Lanes, part, column, is_inside, each_row) for every part of `size` rows and tile of columns: the thread's neighbours from `column` on,
+// of which each_row(g) calls g(Lanes, i) with the place of each of the thread's rows.
+template <class L, class F>
+FN void each_column_tile(L lanes, i64 rows, i64 columns, i64 size, F f) {
+  const i64 packs = columns / L::count, tiles = (packs + ColumnTile::width() - 1) / ColumnTile::width();
+  const i64 parts = rows > size ? (rows + size - 1) / size : 1;
+  for (i64 b = blockIdx.x; b < tiles * parts; b += gridDim.x) {
+    const i64 pack = b % tiles * ColumnTile::width() + ColumnTile::column(), part = b / tiles;
+    const i64 first = part * size, last = first + size < rows ? first + size : rows;
+    const bool is_inside = pack < packs;
+    f(lanes, part, pack * L::count, is_inside, [&](auto g) {
+      if (!is_inside) return;
+#pragma unroll 2
+      for (i64 r = first + ColumnTile::row(); r < last; r += ColumnTile::height()) g(lanes, r * columns + pack * L::count);
+    });
+  }
+}
+template <int kLanes, class F>
+FN void each_column_pack(i64 rows, i64 columns, i64 size, F f) {
+  if (columns % kLanes == 0)
+    each_column_tile(Lanes<kLanes>{}, rows, columns, size, f);
+  else
+    each_column_tile(Lanes<1>{}, rows, columns, size, f);
 }
 
 // Who goes through a row of a fused step: the threads of a block together, or one thread alone.
@@ -188,6 +239,24 @@ FN void reduce_columns(const A& a) {
     for (i64 i = first; i < last; ++i, from += inner) all = F::combine(all, widen(*from));
     out[r] = narrow<Out>(all);
   });
+}
+
+// What is left of them: a block makes as many neighbouring results as its tile is wide, of a few parts each. numbers: blocks, parts, inner,
+// results.
+template <class F, class In, class Out, class A>
+FN void reduce_column_parts(const A& a) {
+  const In* in = a.template in<In>(0);
+  const i64 parts = a.number[1], inner = a.number[2], results = a.number[3];
+  for (i64 b = blockIdx.x; b * ColumnTile::width() < results; b += gridDim.x) {
+    const i64 r = b * ColumnTile::width() + ColumnTile::column();
+    typename F::Acc all = F::identity();
+    if (r < results) {
+      const In* from = in + (r / inner * parts) * inner + r % inner;
+#pragma unroll 8
+      for (i64 part = ColumnTile::row(); part < parts; part += ColumnTile::height()) all = F::combine(all, widen(from[part * inner]));
+    }
+    combine_columns<F>(a.template out<Out>(1) + r, r < results, &all, Lanes<1>{});
+  }
 }
 
 // The place of the first largest or smallest element; NaN beats all numbers.
