@@ -10,6 +10,7 @@ namespace {
 // Each number and list says where it ends. A call asks for this every time, so that nothing is formatted.
 class Writer {
  public:
+  explicit Writer(std::size_t count) { bytes_.reserve(64 + 64 * count); }
   void add(const TensorType& type) {
     add(type.dtype);
     add_all(type.shape);
@@ -62,7 +63,7 @@ class Writer {
 }  // namespace
 
 std::string signature_of(const std::vector<Array>& args) {
-  Writer writer;
+  Writer writer(args.size());
   writer.add(args.size());
   for (const Array& arg : args) {
     writer.add(arg.type());
@@ -74,7 +75,7 @@ std::string signature_of(const std::vector<Array>& args) {
 }
 
 std::string signature_of(const std::vector<std::optional<Sharding>>& shardings) {
-  Writer writer;
+  Writer writer(shardings.size());
   writer.add(shardings.size());
   for (const auto& sharding : shardings) {
     writer.add(sharding.has_value());

@@ -10,6 +10,7 @@
 #include "runtime/exec/movements.h"
 #include "runtime/exec/placement.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
 #include "scenarios/runner/collector.h"
@@ -192,7 +193,7 @@ class PlanMachine final : public Machine {
     request.is_jitted = is_jitted;
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
-    request.trace = [&](const std::optional<Mesh>& mesh) {
+    request.trace = [&](const std::vector<Array>&, const std::optional<Mesh>& mesh) {
       return Tracer::trace(context, request.name, mesh, types, function, weak_types(args), request.weak_results.get());
     };
     auto executable = prepare_program(context, key, request);

@@ -77,7 +77,7 @@ class Run {
     ProgramRequest request;
     request.name = "fuzz";
     request.args = args(graph, sharded);
-    request.trace = [&](const std::optional<Mesh>&) { return graph; };
+    request.trace = [&](const std::vector<Array>&, const std::optional<Mesh>&) { return graph; };
     static int runs = 0;
     const std::string key = fmt::format("fuzz{}", runs++);
     std::vector<Array> results = run_program(Context::current(), key, request);

@@ -143,7 +143,7 @@ void CudaBackend::run_tiles(const FusedStep& step, const FusedStep::Rows& rows, 
   if (rows.elements == 0) return;
   Gpu& gpu = gpu_of(ordinal);
   const ColumnParts parts = column_parts(rows, kernel.lanes);
-  numbers.push_back(parts.size);
+  numbers.insert(numbers.end(), {parts.size, parts.count});
   const auto first = std::ptrdiff_t(step.inputs.size());
   std::vector<const std::byte*> of_tiles = buffers;
   std::vector<std::shared_ptr<Buffer>> rooms;
@@ -165,7 +165,7 @@ void CudaBackend::run_tiles(const FusedStep& step, const FusedStep::Rows& rows, 
   plan_runner_.launch(gpu, kernel, of_tiles, numbers, parts.tiles, true);
   for (const End& end : ends) {
     const std::byte* both[] = {end.parts, end.result};
-    const std::int64_t blocks = (rows.elements + kTileWidth - 1) / kTileWidth, sizes[] = {blocks, parts.count, rows.elements, rows.elements};
+    const std::int64_t blocks = (rows.elements + kTileWidth - 1) / kTileWidth, sizes[] = {blocks, parts.count, rows.elements, 1};
     plan_runner_.launch(gpu, column_end(*end.op), both, sizes, blocks, true);
   }
 }

@@ -135,6 +135,64 @@ bool is_beside(std::span<const Work> work, const std::vector<GraphTask>& tasks) 
   return false;
 }
 
+// Kernels that leave most of a GPU idle.
+bool is_small(std::span<const Work> work, const GraphTask& task) {
+  constexpr std::size_t kBlocksMax = 64;
+  std::size_t blocks = 0;
+  for (std::size_t at : task.work) {
+    auto* kernel = std::get_if<KernelWork>(&work[at]);
+    if (kernel == nullptr) return false;
+    blocks += std::size_t(kernel->grid) * kernel->instances;
+  }
+  return task.has_mark() && blocks <= kBlocksMax;
+}
+
+// Small ones that the next one in line is not behind, not even by way of others.
+std::vector<bool> are_aside(std::span<const Work> work, const std::vector<GraphTask>& tasks) {
+  std::vector<bool> aside(tasks.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t) aside[t] = is_small(work, tasks[t]);
+  for (std::size_t t = tasks.size(); t-- > 0;) {
+    if (aside[t]) continue;
+    std::size_t first = t;  // of the small ones since the one in line before
+    while (first > 0 && aside[first - 1]) --first;
+    std::vector<std::size_t> wanted{t};
+    while (!wanted.empty()) {
+      const std::size_t of = wanted.back();
+      wanted.pop_back();
+      for (std::size_t other : tasks[of].behind)
+        if (other >= first && aside[other]) {
+          aside[other] = false;
+          wanted.push_back(other);
+        }
+    }
+  }
+  return aside;
+}
+
+// One behind the other, and beside that line another one of what is aside.
+void put_in_line(std::vector<GraphTask>& tasks, const std::vector<bool>& aside) {
+  std::size_t last = kNone, last_aside = kNone;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    std::vector<std::size_t> behind;
+    auto add = [&](std::size_t other) {
+      if (other != kNone && std::find(behind.begin(), behind.end(), other) == behind.end()) behind.push_back(other);
+    };
+    // Of the others in line the last one of those will do; without a mark, it is behind all.
+    std::size_t in_line = kNone;
+    for (std::size_t other : tasks[t].behind) {
+      if (aside[other])
+        add(other);
+      else if (in_line == kNone || other > in_line)
+        in_line = other;
+    }
+    add(aside[t] ? in_line : last);
+    if (aside[t] || !tasks[t].has_mark()) add(last_aside);
+    (aside[t] ? last_aside : last) = t;
+    tasks[t].behind = std::move(behind);
+    tasks[t].product_room = 0;
+  }
+}
+
 }  // namespace
 
 std::vector<GraphTask> tasks_by_touch(std::span<const Work> work) { return Order(work).tasks; }
@@ -143,12 +201,16 @@ std::vector<GraphTask> tasks_of(std::span<const Work> work) {
   std::vector<GraphTask> tasks = tasks_by_touch(work);
   const bool has_paths = is_beside(work, tasks);
   if (has_paths && !is_together(work)) return tasks;
+  if (!has_paths) {
+    put_in_line(tasks, are_aside(work, tasks));
+    return tasks;
+  }
   // One behind the other, but for products beside each other, which together are behind those before.
   std::size_t first = 0;  // of those
   std::vector<std::size_t> before;
   for (std::size_t t = 1; t < tasks.size(); ++t) {
     const auto& behind = tasks[t].behind;
-    const bool may_join = has_paths && is_beside(work, tasks[t]) && is_beside(work, tasks[t - 1]) &&
+    const bool may_join = is_beside(work, tasks[t]) && is_beside(work, tasks[t - 1]) &&
                           std::none_of(behind.begin(), behind.end(), [&](std::size_t other) { return other >= first; });
     if (!may_join) {
       before.resize(t - first);
@@ -156,7 +218,6 @@ std::vector<GraphTask> tasks_of(std::span<const Work> work) {
       first = t;
     }
     tasks[t].behind = before;
-    if (!has_paths) tasks[t].product_room = 0;
   }
   return tasks;
 }

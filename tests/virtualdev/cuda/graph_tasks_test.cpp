@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,37 @@ TEST(Tasks, AreInOrderWhereFewAreAtOnce) {
   EXPECT_EQ(cuda::tasks_of(work)[1].behind, std::vector<std::size_t>{0});
   for (std::size_t at : {1, 3}) std::get<cuda::MatrixProduct>(work[at]).is_beside = true;
   EXPECT_EQ(cuda::tasks_of(work)[1].behind, std::vector<std::size_t>{});
+}
+
+// Kernels of few blocks are beside the line where the next larger task needs nothing of them; what needs them later is behind them.
+TEST(Tasks, ThatAreSmallAreBesideTheLine) {
+  const std::byte places[16] = {};
+  std::vector<cuda::Work> work;
+  auto add = [&](std::vector<int> touched, std::size_t reads, unsigned grid) {
+    cuda::TaskWork task;
+    for (int each : touched) task.places.push_back(places + each);
+    task.reads = reads;
+    work.push_back(task);
+    work.push_back(cuda::KernelWork{cuda::Kernel(1), grid, 256, false, {}});
+  };
+  add({0}, 0, 1000);        // 0
+  add({0, 1}, 1, 2);        // 1: nobody needs it
+  add({0, 2}, 1, 2);        // 2: 3 does
+  add({2, 3}, 1, 2);        // 3: the next large one does
+  add({3, 4}, 1, 1000);     // 4
+  add({1, 5}, 1, 64);       // 5: after 1, beside
+  add({4, 6}, 1, 1000);     // 6
+  add({6, 5, 7}, 2, 1000);  // 7: needs 5
+  add({8, 1}, 1, 2);        // 8: writes what 5 reads
+  add({7, 9}, 1, 65);       // 9: not small
+  std::vector<std::vector<std::size_t>> behind;
+  for (const cuda::GraphTask& task : cuda::tasks_of(work)) behind.push_back(task.behind);
+  using Lists = std::vector<std::vector<std::size_t>>;
+  EXPECT_EQ(behind, (Lists{{}, {0}, {0}, {2}, {3}, {1}, {4}, {5, 6}, {1, 5}, {7}}));
+  work.insert(work.end() - 2, cuda::RecordWork{cuda::Event(1)});  // behind all, and so behind 8, which comes in line then
+  const std::vector<cuda::GraphTask> timed = cuda::tasks_of(work);
+  EXPECT_EQ(std::set<std::size_t>(timed[9].behind.begin(), timed[9].behind.end()), (std::set<std::size_t>{5, 8}));
+  EXPECT_EQ(timed[10].behind, std::vector<std::size_t>{9});
 }
 
 TEST(Tasks, OfProductsHaveAsManyRoomsAsThereAre) {

@@ -75,7 +75,8 @@ std::vector<cuda::KernelText> fused_kernels() {
     if (!step) continue;
     kernels.push_back(cuda::fused_kernel(*step, cuda::RowOf::kTile));
     for (const FusedStep::Op& op : step->ops)
-      if (op.of_columns) kernels.push_back(cuda::column_end(op));
+      if (op.of_columns && std::find(kernels.begin(), kernels.end(), cuda::column_end(op)) == kernels.end())
+        kernels.push_back(cuda::column_end(op));
   }
   return kernels;
 }

@@ -16,6 +16,7 @@ constexpr std::int64_t kThreadsWanted = std::int64_t(1) << 18;  // with as many 
 constexpr std::int64_t kColumnsMin = 16 * 1024;                 // fewer columns are a block's each, though it reads what lies apart
 constexpr std::int64_t kColumnPart = 32;                        // elements of a column's part at least
 constexpr std::int64_t kColumnPartsMax = 256;                   // that a block combines
+constexpr std::int64_t kTileInnerMin = 8;                       // columns of a tile
 constexpr std::int64_t kChunk = 256;                            // elements of a running combination that one thread goes through
 constexpr std::int64_t kBlockChunk = 2048;                      // that a block goes through: ScanChunk of kernels/reduce.cuh
 
@@ -60,10 +61,10 @@ void reduce_columns(Planner& planner, const std::string& functor, DType dtype, s
     const std::int64_t size = (count + parts - 1) / parts;
     parts = (count + size - 1) / size;
     const std::string out(parts == 1 ? type_name(dtype) : wide_name(dtype));
-    if (from != planner.operand(0) && count <= kColumnPartsMax) {
-      const std::int64_t blocks = (results + kTileWidth - 1) / kTileWidth;
+    if (from != planner.operand(0) && count <= kColumnPartsMax && inner >= kTileInnerMin) {
+      const std::int64_t outer = results / inner, blocks = (inner + kTileWidth - 1) / kTileWidth * outer;
       planner.kernel_of_blocks(fmt::format("reduce_column_parts<{}, {}, {}>(a)", functor, in, type_name(dtype)), {from, planner.result(0)},
-                               {blocks, count, inner, results});
+                               {blocks, count, inner, outer});
       return;
     }
     const int to = parts == 1 ? planner.result(0) : planner.temporary(results * parts * wide_bytes(dtype));

@@ -112,14 +112,14 @@ FN void combine_columns(Out* out, bool is_inside, const typename F::Acc* mine, L
     for (int l = 0; l < L::count; ++l) out[l] = narrow<Out>(held[l * 256 + threadIdx.x]);
   __syncthreads();
 }
-// Calls f(Lanes, part, column, is_inside, each_row) for every part of `size` rows and tile of columns: the thread's neighbours from `column` on,
+// Calls f(Lanes, part, column, is_inside, each_row) for every one of `parts` of `size` rows and tile of columns: the thread's neighbours from `column` on,
 // of which each_row(g) calls g(Lanes, i) with the place of each of the thread's rows.
 template <class L, class F>
-FN void each_column_tile(L lanes, i64 rows, i64 columns, i64 size, F f) {
-  const i64 packs = columns / L::count, tiles = (packs + ColumnTile::width() - 1) / ColumnTile::width();
-  const i64 parts = rows > size ? (rows + size - 1) / size : 1;
-  for (i64 b = blockIdx.x; b < tiles * parts; b += gridDim.x) {
-    const i64 pack = b % tiles * ColumnTile::width() + ColumnTile::column(), part = b / tiles;
+FN void each_column_tile(L lanes, i64 rows, i64 columns, i64 size, u32 parts, F f) {
+  const i64 packs = columns / L::count;
+  const u32 tiles = u32((packs + ColumnTile::width() - 1) / ColumnTile::width());
+  for (u32 b = blockIdx.x; b < tiles * parts; b += gridDim.x) {
+    const i64 pack = i64(b % tiles) * ColumnTile::width() + ColumnTile::column(), part = b / tiles;
     const i64 first = part * size, last = first + size < rows ? first + size : rows;
     const bool is_inside = pack < packs;
     f(lanes, part, pack * L::count, is_inside, [&](auto g) {
@@ -130,11 +130,11 @@ FN void each_column_tile(L lanes, i64 rows, i64 columns, i64 size, F f) {
   }
 }
 template <int kLanes, class F>
-FN void each_column_pack(i64 rows, i64 columns, i64 size, F f) {
+FN void each_column_pack(i64 rows, i64 columns, i64 size, i64 parts, F f) {
   if (columns % kLanes == 0)
-    each_column_tile(Lanes<kLanes>{}, rows, columns, size, f);
+    each_column_tile(Lanes<kLanes>{}, rows, columns, size, u32(parts), f);
   else
-    each_column_tile(Lanes<1>{}, rows, columns, size, f);
+    each_column_tile(Lanes<1>{}, rows, columns, size, u32(parts), f);
 }
 
 // Who goes through a row of a fused step: the threads of a block together, or one thread alone.
@@ -241,21 +241,22 @@ FN void reduce_columns(const A& a) {
   });
 }
 
-// What is left of them: a block makes as many neighbouring results as its tile is wide, of a few parts each. numbers: blocks, parts, inner,
-// results.
+// What is left of them: a block makes as many neighbouring results as its tile is wide, of a few parts each. numbers: blocks, parts, inner
+// ones, outer ones.
 template <class F, class In, class Out, class A>
 FN void reduce_column_parts(const A& a) {
   const In* in = a.template in<In>(0);
-  const i64 parts = a.number[1], inner = a.number[2], results = a.number[3];
-  for (i64 b = blockIdx.x; b * ColumnTile::width() < results; b += gridDim.x) {
-    const i64 r = b * ColumnTile::width() + ColumnTile::column();
+  const i64 inner = a.number[2];
+  const u32 parts = u32(a.number[1]), tiles = u32((inner + ColumnTile::width() - 1) / ColumnTile::width()), outer = u32(a.number[3]);
+  for (u32 b = blockIdx.x; b < tiles * outer; b += gridDim.x) {
+    const i64 first = i64(b / tiles) * inner, column = i64(b % tiles) * ColumnTile::width() + ColumnTile::column();
     typename F::Acc all = F::identity();
-    if (r < results) {
-      const In* from = in + (r / inner * parts) * inner + r % inner;
+    if (column < inner) {
+      const In* from = in + first * parts + column;
 #pragma unroll 8
-      for (i64 part = ColumnTile::row(); part < parts; part += ColumnTile::height()) all = F::combine(all, widen(from[part * inner]));
+      for (u32 part = ColumnTile::row(); part < parts; part += ColumnTile::height()) all = F::combine(all, widen(from[part * inner]));
     }
-    combine_columns<F>(a.template out<Out>(1) + r, r < results, &all, Lanes<1>{});
+    combine_columns<F>(a.template out<Out>(1) + first + column, column < inner, &all, Lanes<1>{});
   }
 }
 
