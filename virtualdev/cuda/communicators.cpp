@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <sstream>
 
 namespace shardlab::cuda {
@@ -11,6 +12,13 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+
+// Whether NCCL takes several ranks on a GPU, if the user wants it. Where others do not, the library says so to all.
+bool may_share_gpus(int version) {
+  constexpr int kVersionMin = 23000;
+  const char* wanted = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  return version >= kVersionMin && wanted != nullptr && std::string_view(wanted) == "1";
+}
 
 std::string notice_key(int process) { return fmt::format("shardlab/cuda/process {}", process); }
 
@@ -54,8 +62,10 @@ Communicators::~Communicators() {
 }
 
 void Communicators::publish() {
-  std::string text = fmt::format("{}", api_->nccl_version());
-  for (int gpu : options_.gpus) text += fmt::format(" {}", api_->info(gpu).uuid);
+  const int version = api_->nccl_version();
+  std::string text = fmt::format("{}", version);
+  const std::string owner = may_share_gpus(version) ? fmt::format("/{}", options_.process) : "";
+  for (int gpu : options_.gpus) text += fmt::format(" {}{}", api_->info(gpu).uuid, owner);
   options_.rendezvous->set(notice_key(options_.process), text);
 }
 

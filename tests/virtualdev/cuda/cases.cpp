@@ -106,11 +106,13 @@ std::vector<std::pair<std::string_view, Sample>> larger_samples() {
                                                                          {{300, 3}, {0}},
                                                                          {{40000, 2}, {0}},
                                                                          {{2, 200, 5}, {1}},
+                                                                         {{5000, 40}, {0}},
+                                                                         {{3, 400, 24}, {1}},
                                                                          {{5, 70, 3}, {0, 2}},
                                                                          {{4, 65}, {1}}})
       add("reduce_sum", shape, {{"axes", axes}});
     for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{
-             {{70, 50}, {1, 0}}, {{3, 33, 65}, {0, 2, 1}}, {{16, 33, 20}, {2, 0, 1}}, {{16, 33, 20}, {2, 1, 0}}, {{9, 3, 20}, {1, 0, 2}}})
+             {{70, 50}, {1, 0}}, {{3, 33, 65}, {0, 2, 1}}, {{16, 33, 20}, {2, 0, 1}}, {{16, 33, 20}, {2, 1, 0}}, {{9, 3, 20}, {1, 0, 2}}, {{3, 130, 68}, {0, 2, 1}}})
       add("transpose", shape, {{"axes", axes}});
     add("slice", {10, 64}, {{"start", Axes{2, 16}}, {"limit", Axes{9, 48}}, {"stride", Axes{1, 1}}});
     add("slice", {10, 64}, {{"start", Axes{2, 3}}, {"limit", Axes{9, 48}}, {"stride", Axes{2, 1}}});
@@ -121,6 +123,7 @@ std::vector<std::pair<std::string_view, Sample>> larger_samples() {
         if (size_of(dtype) > 2) add("cumsum", shape, {{"axis", axis}, {"reverse", reverse}});
     if (is_complex(dtype)) continue;
     add("argmax", {2, 70000}, {{"axis", std::int64_t(1)}});
+    add("argmax", {3, 1001}, {{"axis", std::int64_t(1)}});
     add("argmax", {300, 3}, {{"axis", std::int64_t(0)}});
     add("argmin", {70, 16 * 1024}, {{"axis", std::int64_t(0)}});
   }

@@ -210,6 +210,24 @@ TEST(Communicators, ProcessesThatShareAGpuExchangeByWayOfTheHost) {
   EXPECT_THAT(job.gpu->faults(), IsEmpty());
 }
 
+// Where the library takes several ranks on a GPU, if it is told to.
+TEST(Communicators, ProcessesMayShareAGpuWithANewerNccl) {
+  ::setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+  for (int version : {22900, 23000}) {
+    GpuJob job{.devices_per_process = {2, 2}, .devices_per_gpu = 2, .shares_gpus = true, .gpu = std::make_shared<RecordingGpu>(1)};
+    job.gpu->set_nccl_version(version);
+    job.gpu->nccl().let_ranks_share();
+    Strings ends = run_job(job, [&](int, const cuda::CudaBackend* backend) {
+      EXPECT_EQ(replicated_sum({0, 2, 1, 3}, 0).item<float>(), 506.0f);
+      EXPECT_EQ(backend->communicators().why_by_host({0, 1}), version < 23000 ? "processes 0 and 1 share a GPU" : "");
+    });
+    EXPECT_THAT(ends, Each(IsEmpty()));
+    EXPECT_EQ(job.gpu->calls("send") > 0, version >= 23000);
+    EXPECT_THAT(job.gpu->faults(), IsEmpty());
+  }
+  ::unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+}
+
 TEST(Communicators, WithoutNcclExchangesGoByWayOfTheHost) {
   for (auto [version, why] : {std::pair(0, "process 0 has no NCCL"), std::pair(21304, "process 0 has NCCL 21304, and 21400 is needed")}) {
     GpuJob job{.devices_per_process = {1, 1}, .gpu = std::make_shared<RecordingGpu>(2)};

@@ -60,7 +60,7 @@ std::vector<Communicator> RecordingNccl::join(const std::string& id, std::span<c
   for (const cuda::CommunicatorMember& each : own) {
     if (each.rank < 0 || each.rank >= size) fault(fmt::format("rank {} of a communicator of {}", each.rank, size));
     for (const auto& [rank, communicator] : found->second) {
-      if (members_[communicator].gpu == each.gpu) fault(fmt::format("two ranks of a communicator are on GPU {}", each.gpu));
+      if (members_[communicator].gpu == each.gpu && !may_share_) fault(fmt::format("two ranks of a communicator are on GPU {}", each.gpu));
       if (members_[communicator].size != size) fault("a communicator's members differ in its size");
     }
     if (!found->second.try_emplace(each.rank, next_).second) fault(fmt::format("rank {} joins twice", each.rank));

@@ -31,6 +31,8 @@ class RecordingNccl {
   int open_communicators() const;
   // How many members each communicator had that was made, in that order.
   std::vector<int> sizes() const;
+  // Several members of a communicator may be on one GPU.
+  void let_ranks_share() { may_share_ = true; }
   // From now on: is_ready() of this rank's communicators throws, as where a peer is gone.
   void break_rank(int rank);
 
@@ -51,6 +53,7 @@ class RecordingNccl {
   bool wait(const std::set<Transfer>& transfers) const;
 
  private:
+  bool may_share_ = false;
   struct Member {
     std::string id;
     int rank = 0, size = 0, gpu = 0;

@@ -172,9 +172,18 @@ void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t e
     const Dim rows = *row, columns = *column;
     dims.erase(std::max(row, column));
     dims.erase(std::min(row, column));
-    const std::int64_t side = tile_side(count, element_bytes);
+    auto is_even = [](std::initializer_list<std::int64_t> numbers) {
+      return std::all_of(numbers.begin(), numbers.end(), [](std::int64_t number) { return number % 2 == 0; });
+    };
+    constexpr std::int64_t kPairsMin = 32;  // a dimension that fills half a tile
+    const bool by_pairs = element_bytes == 2 && std::min(rows.size, columns.size) >= kPairsMin &&
+                          is_even({from.offset, to.offset, rows.size, rows.to, columns.size, columns.from}) &&
+                          std::all_of(dims.begin(), dims.end(), [&](const Dim& dim) { return is_even({dim.from, dim.to}); });
+    const std::int64_t side = by_pairs ? 64 : tile_side(count, element_bytes);
     const std::int64_t row_tiles = (rows.size + side - 1) / side, column_tiles = (columns.size + side - 1) / side;
-    kernel_of_blocks(fmt::format("copy_tiles<{}, {}, {}>(a)", raw_type_name(element_bytes), dims.size(), side), {from.buffer, to.buffer},
+    const std::string body = by_pairs ? fmt::format("copy_tile_pairs<{}>(a)", dims.size())
+                                      : fmt::format("copy_tiles<{}, {}, {}>(a)", raw_type_name(element_bytes), dims.size(), side);
+    kernel_of_blocks(body, {from.buffer, to.buffer},
                      numbers_of({count / (rows.size * columns.size) * row_tiles * column_tiles, from.offset, to.offset, rows.size, rows.to,
                                  row_tiles, columns.size, columns.from, column_tiles},
                                 dims));

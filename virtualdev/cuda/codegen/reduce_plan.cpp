@@ -125,7 +125,9 @@ void plan_place(Planner& planner, const OpDef& op, const KernelArgs& args) {
   std::size_t axis = std::size_t(args.attrs.integer("axis"));
   const std::int64_t results = args.results[0].type.elements(), row = type.shape[axis], stride = strides_of(type.shape)[axis];
   const bool by_threads = row < kBlockRow || (stride > 1 && results >= kColumnsMin);
-  const std::string types = fmt::format("<{}, {}>(a)", type_name(type.dtype), op.name == "argmax");
+  std::int64_t lanes = 16 / size_of(type.dtype);
+  if (by_threads || stride != 1 || row % lanes != 0) lanes = 1;
+  const std::string types = fmt::format("<{}, {}{}>(a)", type_name(type.dtype), op.name == "argmax", by_threads ? "" : fmt::format(", {}", lanes));
   const std::vector<int> buffers{planner.operand(0), planner.result(0)};
   if (by_threads)
     planner.kernel("find_extreme_threads" + types, buffers, {results, row, stride});

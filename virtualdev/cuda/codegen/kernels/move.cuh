@@ -87,6 +87,54 @@ FN void copy_tiles(const A& a) {
   }
 }
 
+// The same for elements of two bytes, which are moved by twos on both sides. Sizes, strides and offsets are even; tiles have 64 rows and
+// columns.
+template <int kOthers, class A>
+FN void copy_tile_pairs(const A& a) {
+  constexpr int kSide = 64, kPairs = kSide / 2, kPitch = kPairs + 1;
+  SHARED_ARRAY(u32, tile, kSide * kPitch);
+  const i64 rows = a.number[3], columns = a.number[6], between_columns = a.number[7], between_rows = a.number[4];
+  const int wide = int(blockDim.x) < kPairs ? int(blockDim.x) : kPairs, x0 = int(threadIdx.x) % wide, y0 = int(threadIdx.x) / wide;
+  const int high = int(blockDim.x) / wide;
+  for (i64 t = blockIdx.x; t < a.number[0]; t += gridDim.x) {
+    u32 rest = u32(t), tiles = u32(a.number[8]);
+    const i64 column = i64(rest % tiles) * kSide;
+    rest /= tiles;
+    tiles = u32(a.number[5]);
+    const i64 row = i64(rest % tiles) * kSide;
+    rest /= tiles;
+    i64 from = a.number[1] + row + column * between_columns, to = a.number[2] + row * between_rows + column;
+    for (int d = kOthers - 1; d >= 0; --d) {
+      const u32 size = u32(a.number[9 + 3 * d]);
+      const i64 at = rest % size;
+      rest /= size;
+      from += at * a.number[10 + 3 * d];
+      to += at * a.number[11 + 3 * d];
+    }
+    const u16* in = a.template in<u16>(0) + from;
+    u16* out = a.template out<u16>(1) + to;
+    const int tile_rows = rows - row < kSide ? int(rows - row) : kSide, tile_columns = columns - column < kSide ? int(columns - column) : kSide;
+    for (int x = x0; x < tile_rows / 2; x += wide) {
+      const u16* next = in + 2 * x + y0 * between_columns;
+#pragma unroll 8
+      for (int y = y0; y < tile_columns; y += high, next += high * between_columns)
+        tile[y * kPitch + x] = *reinterpret_cast<const u32*>(next);
+    }
+    __syncthreads();
+    // Of two rows at once, whose elements lie in the same words.
+    for (int x = x0; x < tile_columns / 2; x += wide) {
+      u16* next = out + 2 * x + i64(2 * y0) * between_rows;
+#pragma unroll 4
+      for (int y = y0; y < tile_rows / 2; y += high, next += i64(2 * high) * between_rows) {
+        const u32 first = tile[2 * x * kPitch + y], second = tile[(2 * x + 1) * kPitch + y];
+        *reinterpret_cast<u32*>(next) = (first & 0xffffu) | second << 16;
+        *reinterpret_cast<u32*>(next + between_rows) = first >> 16 | (second & 0xffff0000u);
+      }
+    }
+    __syncthreads();
+  }
+}
+
 // Every element is the one that buffer 0 holds.
 template <class T, class A>
 FN void fill(const A& a) {

@@ -281,8 +281,8 @@ struct Find {
     return a.at < b.at ? a : b;
   }
 };
-// numbers: results, elements of a row, distance of neighbours in it.
-template <class T, bool kLargest, class A>
+// numbers: results, elements of a row, distance of neighbours in it: 1 where several are taken at once, which divide the row.
+template <class T, bool kLargest, int kLanes, class A>
 FN void find_extreme(const A& a) {
   typedef wide_of<T> W;
   typedef Find<W, kLargest> F;
@@ -292,7 +292,18 @@ FN void find_extreme(const A& a) {
   for (i64 r = blockIdx.x; r < a.number[0]; r += gridDim.x) {
     const T* row = in + r / stride * count * stride + r % stride;
     Place<W> mine{element<W>(0), -1};
-    for (i64 i = threadIdx.x; i < count; i += blockDim.x) mine = F::combine(mine, Place<W>{widen(row[i * stride]), i});
+    auto take = [&](W value, i64 i) {  // the places of a thread come in order
+      if (mine.at < 0 || F::beats(value, mine.value)) mine = Place<W>{value, i};
+    };
+#pragma unroll 4
+    for (i64 i = i64(threadIdx.x) * kLanes; i < count; i += i64(blockDim.x) * kLanes) {
+      if constexpr (kLanes > 1) {
+        Pack<T, kLanes> x = load(row, Lanes<kLanes>{}, i);
+        for (int l = 0; l < kLanes; ++l) take(widen(x.at[l]), i + l);
+      } else {
+        take(widen(row[i * stride]), i);
+      }
+    }
     Place<W> all = combine_block<F, Place<W>>(mine);
     if (threadIdx.x == 0) out[r] = i32(all.at);
   }
