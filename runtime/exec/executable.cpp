@@ -1,3 +1,4 @@
+#include "runtime/exec/compute_at_use.h"
 #include "runtime/exec/executable.h"
 
 #include <algorithm>
@@ -212,6 +213,12 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
   std::vector<int> ordinals;
   for (int position : executable.local) ordinals.push_back(p.mesh.devices()[std::size_t(position)]);
   if (executable.backend->does_epilogues(ordinals)) products = add_epilogues(p, fusion.steps);
+  std::deque<spmd::Step> again;
+  if (fusion.kinds.at_use) {
+    compute_at_use(executable.program, fusion.steps, again);
+    for (std::size_t slot = executable.slot_boxes.size(); slot < p.slots.size(); ++slot)
+      executable.slot_boxes.push_back(boxes_of(p.slots[slot], p.mesh));
+  }
   fusion.last_use = last_uses(p, fusion.steps);
   for (int i = 0; i < int(fusion.steps.size());) {
     if (auto fused = executable.checks.any() ? std::nullopt : fuse(fusion, i)) {

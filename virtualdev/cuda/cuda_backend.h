@@ -57,7 +57,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   void parallel_for(std::int64_t count, std::int64_t bytes_each, const std::function<void(std::int64_t)>& f) override;
   comm::ExchangeResult exchange(const LinkContext& link, std::span<const comm::Send> sends,
                                 std::span<const comm::Receive> receives) override;
-  FusedKinds fuses() const override { return {.columns = true, .scalars = true}; }
+  FusedKinds fuses() const override { return {.columns = true, .at_use = true, .scalars = true}; }
   bool does_epilogues(const std::vector<int>& ordinals) const override;
   void compute(ComputeCall& call, const std::vector<int>& ordinals) override;
   void run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes, Slots& slots,

@@ -135,16 +135,16 @@ bool is_beside(std::span<const Work> work, const std::vector<GraphTask>& tasks) 
   return false;
 }
 
-// Kernels that leave most of a GPU idle.
+// Kernels of few threads, which leave most of a GPU idle.
 bool is_small(std::span<const Work> work, const GraphTask& task) {
-  constexpr std::size_t kBlocksMax = 64;
-  std::size_t blocks = 0;
+  constexpr std::size_t kThreadsMax = 64 * 256;
+  std::size_t threads = 0;
   for (std::size_t at : task.work) {
     auto* kernel = std::get_if<KernelWork>(&work[at]);
     if (kernel == nullptr) return false;
-    blocks += std::size_t(kernel->grid) * kernel->instances;
+    threads += std::size_t(kernel->grid) * kernel->block * kernel->instances;
   }
-  return task.has_mark() && blocks <= kBlocksMax;
+  return task.has_mark() && threads <= kThreadsMax;
 }
 
 // Small ones that the next one in line is not behind, not even by way of others.

@@ -9,7 +9,8 @@
 namespace shardlab::cuda {
 namespace {
 
-constexpr unsigned kBlock = 256;  // threads; kernels with barriers have room for as many
+constexpr unsigned kBlock = 256;    // threads; kernels with barriers have room for as many
+constexpr unsigned kBlockMin = 32;
 
 // Of the results of a product, with as many columns and rows at most.
 std::int64_t tiles_of(const MatrixProduct& product) {
@@ -65,8 +66,11 @@ void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::b
   std::memcpy(arguments.data(), buffers.data(), buffers.size_bytes());
   std::memcpy(arguments.data() + buffers.size_bytes(), numbers.data(), numbers.size_bytes());
   constexpr std::int64_t kGridMax = 64 * 1024;  // beyond it a thread takes several
-  std::int64_t of_block = has_barriers ? 1 : std::int64_t(kBlock) * text.lanes, blocks = (work + of_block - 1) / of_block;
-  api_.launch(defers_ ? kernels_.later(gpu.number, text) : kernels_.find(gpu.number, text), unsigned(std::min(blocks, kGridMax)), kBlock,
+  // Few threads are spread over more processors, in smaller blocks.
+  unsigned block = kBlock;
+  auto blocks_of = [&] { return has_barriers ? work : (work + block * text.lanes - 1) / (block * text.lanes); };
+  while (!has_barriers && block > kBlockMin && 2 * blocks_of() <= gpu.processors) block /= 2;
+  api_.launch(defers_ ? kernels_.later(gpu.number, text) : kernels_.find(gpu.number, text), unsigned(std::min(blocks_of(), kGridMax)), block,
               has_barriers, arguments, gpu.stream);
 }
 

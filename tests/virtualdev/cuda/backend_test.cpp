@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "runtime/exec/array_ops.h"
+#include "runtime/exec/autodiff.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/control_flow.h"
 #include "runtime/exec/device_mesh.h"
@@ -123,6 +124,18 @@ TEST_P(GpuPrograms, FusedColumns) {
     }
   expect_alike(alone, {6, 8, 128}, P(nullptr, "a", "b"));
   expect_alike(alone, {600, 2, 64}, P());
+}
+
+// Gradients of relu: their factors are computed where they are read, of what stayed for the product.
+TEST_P(GpuPrograms, FactorsComputedAtTheirUse) {
+  auto step = jit([](const Array& x) {
+    auto loss = [](const Array& w) {
+      const Array hidden = maximum(matmul(w, transpose(w)) - 0.5, 0.0), next = maximum(matmul(hidden, w), 0.25);
+      return sum(matmul(next, hidden)) + mean(clip(hidden, 0.1, 0.9));
+    };
+    return grad(loss)(x);
+  });
+  for (const PartitionSpec& spec : {P(), P("a", "b"), P(nullptr, "a")}) expect_alike(step, {8, 8}, spec);
 }
 
 // What makes one element is left for later, and does not part what is around it.
