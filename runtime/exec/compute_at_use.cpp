@@ -19,9 +19,9 @@ using spmd::SlotId;
 constexpr std::size_t kStepsMax = 24;  // computed again for a value, numbers that are repeated among them
 
 bool is_exact(std::string_view op) {
-  static const std::set<std::string_view> kExact = {"maximum", "minimum", "equal",      "not_equal", "less",   "less_equal",
-                                                    "greater", "abs",     "greater_equal", "select", "neg",    "sign",
-                                                    "and",     "or",      "not",        "is_finite", "div"};
+  static const std::set<std::string_view> kExact = {"maximum", "minimum", "equal",         "not_equal", "less", "less_equal",
+                                                    "greater", "abs",     "greater_equal", "select",    "neg",  "sign",
+                                                    "and",     "or",      "not",           "is_finite", "div"};
   return kExact.count(op) > 0;
 }
 

@@ -1,5 +1,5 @@
-#include "runtime/exec/compute_at_use.h"
 #include "runtime/exec/executable.h"
+#include "runtime/exec/compute_at_use.h"
 
 #include <algorithm>
 #include <map>

@@ -75,7 +75,8 @@ class Members {
     const ComputeStep* compute = compute_at(input_, step);
     if (!input_.kinds.scalars || members_.empty() || compute == nullptr || compute->results.size() != 1) return false;
     const OpDef& op = *node_of(*compute).op;
-    if (!slot(compute->results[0]).type.shape.empty() || !(op.elementwise || is_reduction(*compute)) || !op.collective.empty()) return false;
+    if (!slot(compute->results[0]).type.shape.empty() || !(op.elementwise || is_reduction(*compute)) || !op.collective.empty())
+      return false;
     absent_.insert(compute->results[0]);
     return true;
   }

@@ -17,8 +17,7 @@ using ::testing::ElementsAre;
 
 // The steps of a graph on one device, as they are then; numbers and what repeats them left out.
 Names steps_of(const Graph& graph) {
-  spmd::PartitionedProgram program =
-      testing::plan(graph, testing::mesh_of({1}), std::vector<std::string_view>(graph.params.size(), "--"));
+  spmd::PartitionedProgram program = testing::plan(graph, testing::mesh_of({1}), std::vector<std::string_view>(graph.params.size(), "--"));
   std::vector<const spmd::Step*> steps;
   for (const spmd::Step& step : program.steps)
     if (!use_of(step).reads.empty()) steps.push_back(&step);

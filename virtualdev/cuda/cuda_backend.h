@@ -159,8 +159,8 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::optional<Step> step_;
   bool is_beside_ = false;
   std::deque<Step> running_;
-  std::map<std::pair<int, bool>, std::vector<Event>> spare_;  // by GPU, and whether they are timed: of steps of no program
-  std::vector<Event> last_;                                   // by GPU: behind all that was issued before synchronize()
+  std::map<std::pair<int, bool>, std::vector<Event>> spare_;              // by GPU, and whether they are timed: of steps of no program
+  std::vector<Event> last_;                                               // by GPU: behind all that was issued before synchronize()
   std::map<std::pair<const void*, bool>, ProgramEvents> program_events_;  // by program, and whether they are timed
   const comm::ProgramInfo* launch_ = nullptr;                             // whose exchanges these are
   std::string_view reported_how_;

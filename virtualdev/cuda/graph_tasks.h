@@ -24,8 +24,8 @@ struct GraphTask {
 
 // In the order in which they are issued. Transforms work in one room, so each is behind the one before. Where no several devices have
 // the same to do, but what is one launch then (batched()), each is behind the one before: to go from one path of a graph to another costs a
-// GPU more than that wins; small kernels that the next larger one can be done without are behind each other, beside that line. So do products of several devices that are no one call, where others are: those of one moment are beside each
-// other, and all else is in order.
+// GPU more than that wins; small kernels that the next larger one can be done without are behind each other, beside that line. So do
+// products of several devices that are no one call, where others are: those of one moment are beside each other, and all else is in order.
 std::vector<GraphTask> tasks_of(std::span<const Work> work);
 // The same, each behind those alone whose work it must come behind.
 std::vector<GraphTask> tasks_by_touch(std::span<const Work> work);

@@ -9,7 +9,7 @@
 namespace shardlab::cuda {
 namespace {
 
-constexpr unsigned kBlock = 256;    // threads; kernels with barriers have room for as many
+constexpr unsigned kBlock = 256;  // threads; kernels with barriers have room for as many
 constexpr unsigned kBlockMin = 32;
 
 // Of the results of a product, with as many columns and rows at most.
@@ -70,8 +70,8 @@ void PlanRunner::launch(Gpu& gpu, const KernelText& text, std::span<const std::b
   unsigned block = kBlock;
   auto blocks_of = [&] { return has_barriers ? work : (work + block * text.lanes - 1) / (block * text.lanes); };
   while (!has_barriers && block > kBlockMin && 2 * blocks_of() <= gpu.processors) block /= 2;
-  api_.launch(defers_ ? kernels_.later(gpu.number, text) : kernels_.find(gpu.number, text), unsigned(std::min(blocks_of(), kGridMax)), block,
-              has_barriers, arguments, gpu.stream);
+  api_.launch(defers_ ? kernels_.later(gpu.number, text) : kernels_.find(gpu.number, text), unsigned(std::min(blocks_of(), kGridMax)),
+              block, has_barriers, arguments, gpu.stream);
 }
 
 // A product, and what follows it, is the library's affair where it can; else a kernel's, what follows in place.

@@ -111,8 +111,12 @@ std::vector<std::pair<std::string_view, Sample>> larger_samples() {
                                                                          {{5, 70, 3}, {0, 2}},
                                                                          {{4, 65}, {1}}})
       add("reduce_sum", shape, {{"axes", axes}});
-    for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{
-             {{70, 50}, {1, 0}}, {{3, 33, 65}, {0, 2, 1}}, {{16, 33, 20}, {2, 0, 1}}, {{16, 33, 20}, {2, 1, 0}}, {{9, 3, 20}, {1, 0, 2}}, {{3, 130, 68}, {0, 2, 1}}})
+    for (const auto& [shape, axes] : std::vector<std::pair<Shape, Axes>>{{{70, 50}, {1, 0}},
+                                                                         {{3, 33, 65}, {0, 2, 1}},
+                                                                         {{16, 33, 20}, {2, 0, 1}},
+                                                                         {{16, 33, 20}, {2, 1, 0}},
+                                                                         {{9, 3, 20}, {1, 0, 2}},
+                                                                         {{3, 130, 68}, {0, 2, 1}}})
       add("transpose", shape, {{"axes", axes}});
     add("slice", {10, 64}, {{"start", Axes{2, 16}}, {"limit", Axes{9, 48}}, {"stride", Axes{1, 1}}});
     add("slice", {10, 64}, {{"start", Axes{2, 3}}, {"limit", Axes{9, 48}}, {"stride", Axes{2, 1}}});

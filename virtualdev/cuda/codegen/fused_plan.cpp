@@ -73,10 +73,11 @@ class Writer {
       end += fmt::format("combine_columns<{}>(a.out<{}>({}) + part * a.number[1] + column, is_inside, m{}, own); ", functor,
                          wide_name(op.result_dtype), output(k), k);
     }
-    kernel.body = loop.text(fmt::format(
-        "each_column_pack<{{}}>(a.number[0], a.number[1], a.number[{}], a.number[{}], [&](auto own, i64 part, i64 column, bool is_inside, auto each_row) {{{{ "
-        "typedef decltype(own) L; {}each_row({{}}); {}}}}})",
-        kernel.numbers, kernel.numbers + 1, begin, end));
+    kernel.body =
+        loop.text(fmt::format("each_column_pack<{{}}>(a.number[0], a.number[1], a.number[{}], a.number[{}], [&](auto own, i64 part, i64 "
+                              "column, bool is_inside, auto each_row) {{{{ "
+                              "typedef decltype(own) L; {}each_row({{}}); {}}}}})",
+                              kernel.numbers, kernel.numbers + 1, begin, end));
     kernel.numbers += 2;
     kernel.lanes = loop.lanes();
     return kernel;

@@ -13,7 +13,8 @@ RowOf row_of(const FusedStep& step, const FusedStep::Rows& rows);
 
 // Buffers: the step's inputs, then its outputs; numbers: rows and the elements of each, then each repetition's Repeats. Values inside stay
 // in registers; those between two reductions are computed once for each reduction that needs them, and once for the results.
-// Of tiles the last numbers are ColumnParts' size and count; in a column's place are accumulators, as many as there are parts, each of all columns.
+// Of tiles the last numbers are ColumnParts' size and count; in a column's place are accumulators, as many as there are parts, each of all
+// columns.
 KernelText fused_kernel(const FusedStep& step, RowOf row_of);
 
 // Into how many parts of so many rows columns are cut, and how many tiles that makes, for a kernel of tiles that takes so many lanes.

@@ -178,7 +178,9 @@ void Planner::copy_region(const Shape& shape, Side from, Side to, std::int64_t e
     constexpr std::int64_t kPairsMin = 32;  // a dimension that fills half a tile
     const bool by_pairs = element_bytes == 2 && std::min(rows.size, columns.size) >= kPairsMin &&
                           is_even({from.offset, to.offset, rows.size, rows.to, columns.size, columns.from}) &&
-                          std::all_of(dims.begin(), dims.end(), [&](const Dim& dim) { return is_even({dim.from, dim.to}); });
+                          std::all_of(dims.begin(), dims.end(), [&](const Dim& dim) {
+                            return is_even({dim.from, dim.to});
+                          });
     const std::int64_t side = by_pairs ? 64 : tile_side(count, element_bytes);
     const std::int64_t row_tiles = (rows.size + side - 1) / side, column_tiles = (columns.size + side - 1) / side;
     const std::string body = by_pairs ? fmt::format("copy_tile_pairs<{}>(a)", dims.size())

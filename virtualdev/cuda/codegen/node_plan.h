@@ -133,7 +133,7 @@ class Planner {
   NodePlan plan_;
 };
 
-std::string_view type_name(DType dtype);             // "f32", as kernels call it
+std::string_view type_name(DType dtype);  // "f32", as kernels call it
 // What accumulators are stored as between two rounds of a reduction: "f32" of 16-bit floats, else as the elements.
 std::string_view wide_name(DType dtype);
 std::int64_t wide_bytes(DType dtype);

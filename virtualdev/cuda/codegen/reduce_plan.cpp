@@ -127,7 +127,8 @@ void plan_place(Planner& planner, const OpDef& op, const KernelArgs& args) {
   const bool by_threads = row < kBlockRow || (stride > 1 && results >= kColumnsMin);
   std::int64_t lanes = 16 / size_of(type.dtype);
   if (by_threads || stride != 1 || row % lanes != 0) lanes = 1;
-  const std::string types = fmt::format("<{}, {}{}>(a)", type_name(type.dtype), op.name == "argmax", by_threads ? "" : fmt::format(", {}", lanes));
+  const std::string types =
+      fmt::format("<{}, {}{}>(a)", type_name(type.dtype), op.name == "argmax", by_threads ? "" : fmt::format(", {}", lanes));
   const std::vector<int> buffers{planner.operand(0), planner.result(0)};
   if (by_threads)
     planner.kernel("find_extreme_threads" + types, buffers, {results, row, stride});

@@ -12,10 +12,10 @@
 #define FN_MEMBER inline
 #define KERNEL extern "C" void
 #define TILE_WIDTH (blockDim.x < 64 ? (blockDim.x + 3) / 4 : 32)  // tests take small blocks
-#define SHARED_ARRAY(Type, name, size)                                                     \
-  alignas(16) static unsigned char name##_bytes[sizeof(Type) * (size)];                      \
+#define SHARED_ARRAY(Type, name, size)                                                      \
+  alignas(16) static unsigned char name##_bytes[sizeof(Type) * (size)];                     \
   static const bool name##_listed = list_shared_memory(name##_bytes, sizeof(name##_bytes)); \
-  (void)name##_listed;                                                                       \
+  (void)name##_listed;                                                                      \
   Type* name = reinterpret_cast<Type*>(name##_bytes)
 
 // What the threads of a block share: whatever it was, for each block.
