@@ -104,6 +104,8 @@ processes() {
   step 60 "toy, 2 processes of 4 devices on one GPU" "${run[@]}" -n 2 -d 4 --devices-per-gpu 4 -- "$bin/toy"
   step 60 "toy, 4 processes, recorded" "${run[@]}" -n 4 -d 2 --devices-per-gpu 2 --trace "$work/toy.db" -- "$bin/toy"
   step 20 "its report" "$bin/shardlab" report "$work/toy.db"
+  # NCCL takes several ranks on a GPU from 2.30 on; an older one leaves it to the host.
+  step 60 "toy, 4 processes on one GPU, by NCCL" env NCCL_MULTI_RANK_GPU_ENABLE=1 "${run[@]}" -n 4 -d 2 --devices-per-gpu 2 -- "$bin/toy"
   # Ends with the verdict on a deadlock, which is its success.
   step 60 "a deadlock is told" sh -c '"$@" 2>&1 | tee /dev/stderr | grep -qE "deadlock|order-mismatch"' - \
     "${run[@]}" -n 2 -d 4 --devices-per-gpu 4 -- "$bin/deadlock_swapped"
