@@ -9,6 +9,7 @@
 
 #include "benchmarks/gpu_kernels/time_kernels.h"
 #include "runtime/ops/fft_rows.h"
+#include "tests/virtualdev/cuda/gpu_job.h"
 #include "tests/virtualdev/cuda/host_kernels.h"
 #include "tests/virtualdev/cuda/libraries/stand_in.h"
 #include "tests/virtualdev/cuda/programs.h"
@@ -272,6 +273,18 @@ TEST_F(ProgramsOfTheApi, Sorts) {
   EXPECT_GT(world_->calls["sort"], 0);
 }
 TEST_F(ProgramsOfTheApi, Moves) { programs_->moves(); }
+
+// Four processes as threads, each with an API of its own, that share a GPU: one goes round a loop less often, or none does.
+TEST_F(Api, OfProcessesThatShareAGpu) {
+  auto compiler = std::make_shared<LinesCompiler>();
+  for (bool differs : {true, false}) {
+    testing::GpuJob job{.devices_per_process = {2, 2, 2, 2}, .devices_per_gpu = 2, .shares_gpus = true};
+    job.compiler = compiler;
+    job.api = cuda::cuda_api;
+    const auto ends = testing::run_job(job, [&](int p, const cuda::CudaBackend*) { testing::nested_loops(p == 2 && differs); });
+    EXPECT_THAT(ends, ::testing::Each(std::string(differs ? "input-divergence" : "")));
+  }
+}
 
 }  // namespace
 }  // namespace shardlab

@@ -8,8 +8,6 @@
 #include <semaphore>
 
 #include "runtime/exec/array_ops.h"
-#include "runtime/exec/assemble.h"
-#include "runtime/exec/control_flow.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/jit.h"
 #include "runtime/exec/messages.h"
@@ -313,22 +311,11 @@ TEST(Verdicts, AreThoseOfCpuDevices) {
 
 // A loop in a loop that goes round less often on one process: the others wait within it, and end.
 TEST(Verdicts, WithinNestedLoops) {
-  using Arrays = std::vector<Array>;
-  const ArrayFunction below = [](const Arrays& v) { return Arrays{v[0] < 3}; };
-  const ArrayFunction once = [](const Arrays& v) { return Arrays{v[0] + 1, v[1] + sum(v[1])}; };
-  const ArrayFunction inner = [&](const Arrays& v) { return while_loop(below, once, v, Where{}); };
   auto compiler = std::make_shared<testing::RecordingCompiler>();
   for (bool differs : {true, false}) {
     GpuJob job{.devices_per_process = {2, 2, 2, 2}, .devices_per_gpu = 2, .shares_gpus = true, .gpu = std::make_shared<RecordingGpu>(1)};
     job.compiler = compiler;
-    Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) {
-      Mesh mesh({8}, {"i"}, {0, 1, 2, 3, 4, 5, 6, 7});
-      Array values = device_put(ones({8}), Sharding(mesh, P("i")));
-      Array rounds = astype(sum(full(Shape{1}, p == 2 && differs ? 1.0 : 0.0)), int32);
-      rounds = make_array_from_process_local_data(Sharding(mesh, P()), rounds, Shape{});
-      auto loop = jit([&](const Array& n, const Array& c) { return while_loop(below, inner, Arrays{n, c}, Where{})[1]; });
-      sum(loop(rounds, values)).block_until_ready();
-    });
+    Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) { testing::nested_loops(p == 2 && differs); });
     if (differs)
       EXPECT_THAT(ends, Each(std::string("input-divergence")));
     else

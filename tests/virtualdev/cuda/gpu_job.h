@@ -16,7 +16,13 @@
 
 #include "runtime/control/local_control.h"
 #include "runtime/control/referee.h"
+#include "runtime/exec/array_ops.h"
+#include "runtime/exec/assemble.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/control_flow.h"
+#include "runtime/exec/jit.h"
+#include "runtime/exec/ops.h"
+#include "runtime/exec/placement.h"
 #include "scenarios/simulate/thread_transport.h"
 #include "tests/virtualdev/cuda/recording_gpu.h"
 #include "virtualdev/cuda/cuda_backend.h"
@@ -50,7 +56,8 @@ struct GpuJob {
   bool shares_gpus = false;  // every process begins with GPU 0
   std::shared_ptr<RecordingGpu> gpu = {};
   std::map<int, std::shared_ptr<comm::Observer>> observers = {};  // by process
-  std::shared_ptr<RecordingCompiler> compiler = std::make_shared<RecordingCompiler>();
+  std::shared_ptr<cuda::KernelCompiler> compiler = std::make_shared<RecordingCompiler>();
+  std::function<std::shared_ptr<cuda::GpuApi>()> api = {};  // each process' own, instead of `gpu`
 };
 
 inline int gpus_of(const GpuJob& job, int process) {
@@ -81,7 +88,7 @@ inline std::vector<std::string> run_job(const GpuJob& job, const std::function<v
       if (auto observer = job.observers.find(p); observer != job.observers.end()) options.observers = {observer->second};
       if (!job.on_cpu)
         options.make_backend = [&](const std::vector<int>& ordinals) {
-          return backend = std::make_shared<cuda::CudaBackend>(job.gpu, job.compiler,
+          return backend = std::make_shared<cuda::CudaBackend>(job.api ? job.api() : job.gpu, job.compiler,
                                                                cuda::CudaOptions{.ordinals = ordinals,
                                                                                  .devices_per_gpu = job.devices_per_gpu,
                                                                                  .first_gpu = job.shares_gpus ? 0 : first,
@@ -105,6 +112,20 @@ inline std::vector<std::string> run_job(const GpuJob& job, const std::function<v
   }
   threads.clear();
   return ends;
+}
+
+// On eight devices of four processes: a loop in a loop, which both go by a number that is larger where it is `odd`.
+inline void nested_loops(bool odd) {
+  using Arrays = std::vector<Array>;
+  const ArrayFunction below = [](const Arrays& v) { return Arrays{v[0] < 3}; };
+  const ArrayFunction once = [](const Arrays& v) { return Arrays{v[0] + 1, v[1] + sum(v[1])}; };
+  const ArrayFunction inner = [&](const Arrays& v) { return while_loop(below, once, v, Where{}); };
+  Mesh mesh({8}, {"i"}, {0, 1, 2, 3, 4, 5, 6, 7});
+  Array values = device_put(ones({8}), Sharding(mesh, PartitionSpec("i")));
+  Array rounds = astype(sum(full(Shape{1}, odd ? 1.0 : 0.0)), int32);
+  rounds = make_array_from_process_local_data(Sharding(mesh, PartitionSpec()), rounds, Shape{});
+  auto loop = jit([&](const Array& n, const Array& c) { return while_loop(below, inner, Arrays{n, c}, Where{})[1]; });
+  sum(loop(rounds, values)).block_until_ready();
 }
 
 }  // namespace shardlab::testing
