@@ -75,14 +75,35 @@ Problem::Problem(const Propagation& propagation, const PropagationInput& input, 
     table.add_cuts(normalised(params_.back()));
   }
   for (const Spec& spec : propagation_.results) table.add_cuts(spec);
+  shapes_.resize(graph().nodes.size());
+  add_cuts_between_factors(table);
   atoms_ = table.atoms();
   roots_.resize(graph().values.size());
   std::iota(roots_.begin(), roots_.end(), 0);
   for (const Node& each : graph().nodes)
     if (each.op->is_constraint || is_barrier(*each.op))
       for (std::size_t i = 0; i < each.results.size(); ++i) roots_[std::size_t(each.results[i])] = root(each.operands[i]);
-  shapes_.resize(graph().nodes.size());
   regions_.resize(graph().nodes.size());
+}
+
+// Where a dimension is several of another tensor (reshape), an axis that cuts it may cut several of these, each by a part.
+void Problem::add_cuts_between_factors(AtomTable& table) {
+  auto has_parts = [](const FactorRule::TensorMap& map) {
+    return std::any_of(map.begin(), map.end(), [](const auto& factors) { return factors.size() > 1; });
+  };
+  for (NodeId id = 0; id < NodeId(graph().nodes.size()); ++id) {
+    const Node& each = node(id);
+    if (each.op->region != RegionKind::kNone) continue;
+    const FactorRule& rule = op_shape(id).rule;
+    auto add = [&](const std::vector<ValueId>& values, const std::vector<FactorRule::TensorMap>& maps) {
+      for (std::size_t i = 0; i < maps.size(); ++i) {
+        if (!has_parts(maps[i])) continue;
+        for (const FactorSharding& sharding : project(kept_[std::size_t(values[i])], maps[i], rule.factors)) table.add_cuts(sharding.axes);
+      }
+    };
+    add(each.operands, rule.operands);
+    add(each.results, rule.results);
+  }
 }
 
 Spec Problem::propagated_form(ValueId value) const {

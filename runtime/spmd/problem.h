@@ -9,6 +9,8 @@
 
 namespace shardlab::spmd {
 
+class AtomTable;
+
 // Which values with index maps never exist as such, where only index maps read them: their users ask for windows of their operands.
 enum class Composition : std::uint8_t {
   kSlices,     // the halves of a roll
@@ -62,6 +64,7 @@ class Problem {
 
  private:
   Spec param_spec(const PropagationInput& input, std::size_t i) const;
+  void add_cuts_between_factors(AtomTable& table);
 
   Mesh mesh_;
   const Propagation& propagation_;
