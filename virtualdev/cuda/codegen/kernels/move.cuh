@@ -42,6 +42,29 @@ FN void spread_region(const A& a) {
   });
 }
 
+// Of tile t of copy_tiles(): its first row and column, and where its first element is on both sides.
+struct TilePlace {
+  i64 row, column, from, to;
+};
+template <int kOthers, class A>
+FN TilePlace tile_place(const A& a, i64 t, int side) {
+  u32 rest = u32(t), tiles = u32(a.number[8]);
+  const i64 column = i64(rest % tiles) * side;
+  rest /= tiles;
+  tiles = u32(a.number[5]);
+  const i64 row = i64(rest % tiles) * side;
+  rest /= tiles;
+  TilePlace place{row, column, a.number[1] + row + column * a.number[7], a.number[2] + row * a.number[4] + column};
+  for (int d = kOthers - 1; d >= 0; --d) {
+    const u32 size = u32(a.number[9 + 3 * d]);
+    const i64 at = rest % size;
+    rest /= size;
+    place.from += at * a.number[10 + 3 * d];
+    place.to += at * a.number[11 + 3 * d];
+  }
+  return place;
+}
+
 // The same where the elements that lie together are others in `from` than in `to`: tile by tile, through memory that the threads of a block
 // share, so that both sides move neighbours. numbers: tiles, from offset, to offset; of the dimension dense in `from` its size, its stride
 // in `to`, its tiles; of that dense in `to` its size, its stride in `from`, its tiles; then of each other one size, from stride, to stride.
@@ -55,20 +78,7 @@ FN void copy_tiles(const A& a) {
   const int wide = int(blockDim.x) < kSide ? int(blockDim.x) : kSide, x0 = int(threadIdx.x) % wide, y0 = int(threadIdx.x) / wide;
   const int high = int(blockDim.x) / wide;
   for (i64 t = blockIdx.x; t < a.number[0]; t += gridDim.x) {
-    u32 rest = u32(t), tiles = u32(a.number[8]);
-    const i64 column = i64(rest % tiles) * kSide;
-    rest /= tiles;
-    tiles = u32(a.number[5]);
-    const i64 row = i64(rest % tiles) * kSide;
-    rest /= tiles;
-    i64 from = a.number[1] + row + column * between_columns, to = a.number[2] + row * between_rows + column;
-    for (int d = kOthers - 1; d >= 0; --d) {
-      const u32 size = u32(a.number[9 + 3 * d]);
-      const i64 at = rest % size;
-      rest /= size;
-      from += at * a.number[10 + 3 * d];
-      to += at * a.number[11 + 3 * d];
-    }
+    const auto [row, column, from, to] = tile_place<kOthers>(a, t, kSide);
     const T* in = a.template in<T>(0) + from;
     T* out = a.template out<T>(1) + to;
     const int tile_rows = rows - row < kSide ? int(rows - row) : kSide, tile_columns = columns - column < kSide ? int(columns - column) : kSide;
@@ -97,20 +107,7 @@ FN void copy_tile_pairs(const A& a) {
   const int wide = int(blockDim.x) < kPairs ? int(blockDim.x) : kPairs, x0 = int(threadIdx.x) % wide, y0 = int(threadIdx.x) / wide;
   const int high = int(blockDim.x) / wide;
   for (i64 t = blockIdx.x; t < a.number[0]; t += gridDim.x) {
-    u32 rest = u32(t), tiles = u32(a.number[8]);
-    const i64 column = i64(rest % tiles) * kSide;
-    rest /= tiles;
-    tiles = u32(a.number[5]);
-    const i64 row = i64(rest % tiles) * kSide;
-    rest /= tiles;
-    i64 from = a.number[1] + row + column * between_columns, to = a.number[2] + row * between_rows + column;
-    for (int d = kOthers - 1; d >= 0; --d) {
-      const u32 size = u32(a.number[9 + 3 * d]);
-      const i64 at = rest % size;
-      rest /= size;
-      from += at * a.number[10 + 3 * d];
-      to += at * a.number[11 + 3 * d];
-    }
+    const auto [row, column, from, to] = tile_place<kOthers>(a, t, kSide);
     const u16* in = a.template in<u16>(0) + from;
     u16* out = a.template out<u16>(1) + to;
     const int tile_rows = rows - row < kSide ? int(rows - row) : kSide, tile_columns = columns - column < kSide ? int(columns - column) : kSide;
