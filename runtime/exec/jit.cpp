@@ -122,7 +122,7 @@ static std::vector<Array> constrained(std::vector<Array> values, const std::vect
 }
 
 static std::string key_for(std::uint64_t id, std::string_view structure, const ProgramRequest& request) {
-  std::string key = "jit" + std::to_string(id);
+  std::string key = "jit" + std::to_string(id) + ":";
   key += structure;
   for (const std::string& part : {signature_of(request.args), signature_of(request.in_shardings), signature_of(request.out_shardings)})
     key += part;

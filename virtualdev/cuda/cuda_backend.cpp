@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <list>
 #include <set>
 
 #include "virtualdev/cuda/codegen/combine_kernel.h"
@@ -401,10 +400,11 @@ void CudaBackend::retire_steps(std::int64_t through, bool have_all_ended) {
   while (!running_.empty()) {
     Step& step = running_.front();
     bool must_wait = step.launch <= through || running_.size() > kStepsMax;
-    for (Event event : have_all_ended ? std::vector<Event>() : step.ends) {
-      if (must_wait) api_->synchronize(event);
-      if (!api_->is_done(event)) return;
-    }
+    if (!have_all_ended)
+      for (Event event : step.ends) {
+        if (must_wait) api_->synchronize(event);
+        if (!api_->is_done(event)) return;
+      }
     if (step.report) {
       comm::Ns begin = comm::now_ns(), end = 0;  // over all GPUs
       for (std::size_t i = 0; i < step.ends.size(); ++i) {

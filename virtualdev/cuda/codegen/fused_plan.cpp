@@ -14,6 +14,10 @@ using Ref = FusedStep::Ref;
 
 constexpr std::int64_t kBlockRow = 64;  // shorter rows are one thread's
 
+std::string functor_of(const FusedStep::Op& op) {
+  return fmt::format("{}<{}>", functor_name(*op.node->op->reduction), type_name(op.dtypes[0]));
+}
+
 class Writer {
  public:
   explicit Writer(const FusedStep& step) : step_(step) {
@@ -84,9 +88,6 @@ class Writer {
   }
 
  private:
-  static std::string functor_of(const FusedStep::Op& op) {
-    return fmt::format("{}<{}>", functor_name(*op.node->op->reduction), type_name(op.dtypes[0]));
-  }
   // Values of single elements that must be computed before, in order; with themselves.
   std::vector<int> needed_for(std::vector<int> wanted) const {
     std::vector<int> found;
@@ -187,9 +188,7 @@ ColumnParts column_parts(const FusedStep::Rows& rows, int lanes) {
 }
 
 KernelText column_end(const FusedStep::Op& op) {
-  return {fmt::format("reduce_column_parts<{}<{}>, {}, {}>(a)", functor_name(*op.node->op->reduction), type_name(op.dtypes[0]),
-                      wide_name(op.result_dtype), type_name(op.result_dtype)),
-          2, 4};
+  return {fmt::format("reduce_column_parts<{}, {}, {}>(a)", functor_of(op), wide_name(op.result_dtype), type_name(op.result_dtype)), 2, 4};
 }
 
 }  // namespace shardlab::cuda
