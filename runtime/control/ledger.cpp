@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "traces/checks/choices.h"
 #include "traces/checks/positions.h"
 
 namespace shardlab::control {
@@ -114,13 +113,14 @@ void Ledger::absent(int process, bool left, int exit_code, int signal) {
   end(process, left ? ProcessState::kLeft : signal != 0 ? ProcessState::kKilled : ProcessState::kExited, kEndedBefore);
 }
 
-bool Ledger::lacks_choice(int process) const {
-  const std::vector<StepEvidence>& steps = at(process).evidence.steps;
-  auto is_lacking = [&](const StepEvidence& told) {
-    return is_choice(told) && std::none_of(steps.begin(), steps.end(), [&](const StepEvidence& step) { return step.what == told.what; });
-  };
-  return std::any_of(processes_.begin(), processes_.end(), [&](const Process& other) {
-    return std::any_of(other.evidence.steps.begin(), other.evidence.steps.end(), is_lacking);
+YetToChoose Ledger::yet_to_choose() const {
+  std::vector<ToldSteps> told;
+  for (const Process& each : processes_) told.push_back({each.evidence.process, &each.evidence.steps});
+  // What all have matched runs, whatever comes later.
+  return shardlab::yet_to_choose(told, [this](int process, const RunOnSet& launch) {
+    const auto& matched = at(process).matched;
+    return std::any_of(matched.begin(), matched.end(),
+                       [&](const CallEvidence& call) { return std::uint32_t(call.group) == launch.set && call.seq >= launch.run; });
   });
 }
 

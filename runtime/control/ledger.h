@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/control/launch_evidence.h"
+#include "traces/checks/choices.h"
 #include "traces/checks/evidence.h"
 
 namespace shardlab::control {
@@ -68,8 +69,8 @@ class Ledger {
   void absent(int process, bool left, int exit_code, int signal);
   // What the process did last beside its calls, and where it is.
   void recent(int process, std::vector<StepEvidence> steps, const std::string& at, std::int32_t statement);
-  // Others have told what a loop or a branch goes by, and this one has not come to it, or has not said so.
-  bool lacks_choice(int process) const;
+  // Processes that have not come to a loop or a branch, or not as far in it as where others part ways, or have not said so.
+  YetToChoose yet_to_choose() const;
   // Where it was when it ended.
   void last_seen(int process, const std::string& at, std::int32_t statement);
   // Alive and in no call, but it has said nothing for longer than it may.

@@ -143,7 +143,7 @@ void ProcessControl::keep_choice(Step step) {
     return;
   }
   choices_.push_back(std::move(step));
-  if (choices_.size() > kChoicesKept) choices_.pop_front();
+  if (choices_.size() > kChoicesRemembered) choices_.pop_front();
 }
 
 bool ProcessControl::waits_by_choice() const {

@@ -40,7 +40,6 @@ class ProcessControl : public comm::Control {
  public:
   static constexpr int kRaisedMs = 1000;               // how long an error may take to be told
   static constexpr std::chrono::minutes kShutdown{5};  // how long the others may take to leave too
-  static constexpr std::size_t kChoicesKept = 64;
   // Of its own time, that a process issues on after a poison; and that one is given whose first word on the dispute is still missing.
   static constexpr std::chrono::milliseconds kLookAhead{50}, kComingUp{1000};
 

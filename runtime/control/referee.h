@@ -149,7 +149,8 @@ class Referee {
   void hear_those_at_hand();
   void seek_diverged_choices();
   bool settled(int process) const;
-  bool looks_ahead_no_more(int process, comm::Ns found_ns) const;
+  bool works_on(int process) const;
+  bool looks_ahead_no_more(int process, comm::Ns found_ns, bool lacks_choice) const;
   bool look_ahead_over(comm::Ns found_ns) const;
   bool wire_words_in() const;
   void await_words_on_wire(std::unique_lock<std::mutex>& lock, std::stop_token stop);

@@ -76,26 +76,41 @@ void Referee::seek_raised() {
   ledger_.report_finding(std::move(guilty), moved_ns);
 }
 
-bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns) const {
+// Its launch runs, and does not wait for others: its word on the loop or branch in dispute will come.
+bool Referee::works_on(int process) const {
+  const Side& side = sides_[std::size_t(process)];
+  if (side.waiting || !side.listener || ledger_.state_of(process) == ProcessState::kRaised) return false;
+  if (!side.listener->tells_when_it_looked_ahead()) return true;
+  return side.worked_ns != 0 && comm::now_ns() - std::max(side.worked_ns, awake_ns_) < std::chrono::nanoseconds(options_.silent).count();
+}
+
+bool Referee::looks_ahead_no_more(int process, comm::Ns found_ns, bool lacks_choice) const {
   const Side& side = sides_[std::size_t(process)];
   comm::Ns now = comm::now_ns();
   auto ns = [](std::chrono::milliseconds limit) { return std::chrono::nanoseconds(limit).count(); };
+  if (now - found_ns >= ns(options_.stuck)) return true;
   if (!side.listener || !side.listener->tells_when_it_looked_ahead())
-    return now - found_ns >= ns(options_.look_ahead) * (ledger_.lacks_choice(process) ? kTimesForChoices : 1);
+    return now - found_ns >= ns(options_.look_ahead) * (lacks_choice ? kTimesForChoices : 1) && !(lacks_choice && works_on(process));
   // Who has just joined has given no sign yet.
   comm::Ns last_sign = side.alive_ns != 0 ? side.alive_ns : found_ns;
-  bool silent = now - std::max(last_sign, awake_ns_) >= ns(options_.silent);
+  if (now - std::max(last_sign, awake_ns_) >= ns(options_.silent)) return true;
+  if (lacks_choice && works_on(process)) return false;
   // Others wait for a word of it: whom the majority blames may hang on that.
   std::vector<int> awaited = ledger_.awaited();
   bool is_awaited = std::find(awaited.begin(), awaited.end(), process) != awaited.end();
-  int needed = is_awaited || ledger_.lacks_choice(process) ? 2 : 1;
-  return (side.looked_ahead >= needed && side.told_recent) || silent || now - found_ns >= ns(options_.stuck);
+  return side.looked_ahead >= (is_awaited || lacks_choice ? 2 : 1) && side.told_recent;
 }
 
+// Where loops part ways, who issues nothing more, or reads, may still be in its launch.
 bool Referee::look_ahead_over(comm::Ns found_ns) const {
   if (ledger_.finding()->kind == Finding::Kind::kDeath) return true;
-  for (int p = 0; p < ledger_.num_processes(); ++p)
-    if (!settled(p) && !looks_ahead_no_more(p, found_ns)) return false;
+  const auto [others_part_ways, choosing] = ledger_.yet_to_choose();
+  for (int p = 0; p < ledger_.num_processes(); ++p) {
+    const bool lacks_choice = std::binary_search(choosing.begin(), choosing.end(), p);
+    const bool is_in_launch =
+        lacks_choice && others_part_ways && sides_[std::size_t(p)].listener && ledger_.state_of(p) != ProcessState::kRaised;
+    if ((is_in_launch || !settled(p)) && !looks_ahead_no_more(p, found_ns, lacks_choice)) return false;
+  }
   return true;
 }
 

@@ -1,4 +1,5 @@
 // Who is late, silent, lost or not up yet: what the referee waits for, and whom it names.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +146,75 @@ TEST(Referee, WhoHasJustJoinedDecidesAMajority) {
   job.look_ahead(2);
   ASSERT_TRUE(job.referee.wait_over(std::chrono::seconds(20)));
   EXPECT_THAT(job.referee.verdict()->diagnoses.at(0).processes, ElementsAre(1));
+}
+
+std::string predicate_of(const comm::ProgramInfo& program) {
+  return fmt::format("predicate of while_loop (step 2), run 0 of {} [{:08x}]", program.name, std::uint32_t(group_of(program)));
+}
+StepEvidence told(const std::string& what, const std::string& rounds) {
+  return {.kind = StepEvidence::Kind::kObserved, .what = what, .where = "toy.cpp:5", .value = rounds};
+}
+
+// Two have parted ways in a loop, and the others, which compute, have not come so far: they decide who is right. Who has no part in it is
+// not waited for.
+TEST(Referee, WhoHasNotComeAsFarInALoopDecidesAMajority) {
+  Referee referee({.num_processes = 5, .silent = std::chrono::seconds(30)});
+  RemoteEar ears[5];
+  auto program = make_program("f", kAll);
+  referee.declare(program_evidence(*program));
+  const std::string what = predicate_of(*program);
+  for (int p = 0; p < 5; ++p) {
+    referee.joined(p, comm::now_ns());
+    referee.listen(p, &ears[p]);
+    referee.alive(p, comm::now_ns());
+    if (p < 4) referee.issued(p, call_evidence(Issuer().launch(program, 7)));
+  }
+  for (int p : {0, 1}) {
+    referee.recent(p, {{told(what, "2+ with 1")}, "", -1});
+    referee.at_work(p, comm::now_ns());
+  }
+  referee.waiting(3, "f", "toy.cpp:7", -1, comm::now_ns());
+  referee.recent(3, {{told(what, "3+ with 2")}, "", -1});
+  referee.recent(2, {{told(what, "2 with 3")}, "", -1});
+  for (int p = 0; p < 5; ++p) {
+    ears[p].poisoned.wait();
+    if (p > 1)
+      referee.recent(p, {p == 4 ? std::vector<StepEvidence>() : std::vector{told(what, p == 2 ? "2 with 3" : "3+ with 2")}, "", -1});
+    if (p <= 1) referee.recent(p, {{told(what, "2+ with 1")}, "", -1});
+    for (int times = 0; times < (p == 4 ? 1 : 2); ++times) referee.looked_ahead(p);
+  }
+  EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(100)));
+  for (int p : {0, 1}) referee.recent(p, {{told(what, "3+ with 2")}, "", -1});
+  ASSERT_TRUE(referee.wait_over(std::chrono::seconds(20)));
+  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(2)) << referee.verdict()->text;
+  for (int p = 0; p < 5; ++p) referee.listen(p, nullptr);
+}
+
+// The same of processes as threads, whose launches still run when their programs have ended.
+TEST(Referee, WhoIsSlowInALoopDecidesAMajorityAfterItsProgramHasEnded) {
+  Referee referee({.num_processes = 4, .look_ahead = std::chrono::milliseconds(1)});
+  const std::string what = predicate_of(*make_program("f", kAll));
+  auto codes = run(referee, 4, [&](Process& p) {
+    p.issue("f", kAll);
+    const comm::Launch launch{.number = 0, .program = p.programs.at("f"), .where = {"toy.cpp", "main", 7, -1}};
+    p.read();
+    auto tell = [&](const char* rounds) { p.control.observed(what, rounds, {"toy.cpp", "main", 5, -1}); };
+    tell("2+ with 1");
+    if (p.index == 2) return tell("2 with 3");  // and leaves
+    std::jthread executor([&, index = p.index] {
+      if (index != 3) {
+        while (!referee.evidence().processes[2].steps.size() || referee.evidence().complete_ns == 0) std::this_thread::yield();
+        EXPECT_FALSE(referee.wait_over(std::chrono::milliseconds(100)));
+      }
+      tell("3+ with 2");
+      p.control.waiting(launch, 0, {2});
+    });
+    p.control.await_verdict("exit", {"toy.cpp", "main", 9, -1});
+    while (!referee.verdict()) std::this_thread::yield();
+    p.control.await_agreement(p.issuer.last() + 1, "exit", {"toy.cpp", "main", 9, -1});
+  });
+  ASSERT_NE(referee.verdict(), nullptr);
+  EXPECT_THAT(referee.verdict()->diagnoses.at(0).processes, ElementsAre(2)) << referee.verdict()->text;
 }
 
 TEST(Referee, ASlowProcessIsNoFindingHoweverLongTheOthersWait) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 
 #include "traces/checks/wording.h"
@@ -43,17 +44,35 @@ std::string text_of(const Choice& choice) {
   return choice.goes_on ? fmt::format("was true{} and began {}", operands, rounds) : fmt::format("was false{} after {}", operands, rounds);
 }
 
-// Those that went the same way, the most first. Loops under way that may still end as others did are in none.
-std::vector<std::vector<Choice>> ways_of(const std::vector<Choice>& choices) {
-  constexpr long kOnward = std::numeric_limits<long>::max();
+// Of "…, run 0 of f [0badcafe]".
+RunOnSet launch_of(std::string_view what) {
+  auto number_behind = [&](std::string_view sign, int base) {
+    const std::size_t at = what.rfind(sign);
+    return at == what.npos ? 0ul : std::strtoul(std::string(what.substr(at + sign.size())).c_str(), nullptr, base);
+  };
+  return {std::uint32_t(number_behind("[", 16)), std::int64_t(number_behind(", run ", 10))};
+}
+
+// The rounds of the longest loop that has ended, or -1.
+long longest_of(const std::vector<Choice>& choices) {
   long longest = -1;
   for (const Choice& each : choices)
     if (!each.goes_on) longest = std::max(longest, each.number);
+  return longest;
+}
+
+// It may still end as others did.
+bool is_undecided(const Choice& choice, long longest) { return choice.goes_on && choice.number <= longest; }
+
+// Those that went the same way, the most first. Loops that are undecided are in none.
+std::vector<std::vector<Choice>> ways_of(const std::vector<Choice>& choices) {
+  constexpr long kOnward = std::numeric_limits<long>::max();
+  const long longest = longest_of(choices);
   std::map<long, std::vector<Choice>> by_end;
   for (const Choice& each : choices) {
     if (!each.goes_on)
       by_end[each.number].push_back(each);
-    else if (longest >= 0 && each.number > longest)
+    else if (longest >= 0 && !is_undecided(each, longest))
       by_end[kOnward].push_back(each);
   }
   std::vector<std::vector<Choice>> ways;
@@ -95,21 +114,52 @@ Diagnosis of_ways(const Positions& positions, const std::vector<std::vector<Choi
   return diagnosis;
 }
 
+struct Told {
+  std::map<std::string_view, std::vector<Choice>> by_what;
+  std::vector<std::string_view> in_order;  // as they came to them
+};
+
+Told choices_in(const std::vector<ToldSteps>& told) {
+  Told result;
+  for (const auto& [process, steps] : told)
+    for (const StepEvidence& step : *steps) {
+      if (!is_choice(step)) continue;
+      std::vector<Choice>& same = result.by_what[step.what];
+      if (same.empty()) result.in_order.push_back(step.what);
+      same.push_back(choice_of(process, step));
+    }
+  return result;
+}
+
 }  // namespace
 
 std::vector<Diagnosis> diverged_choices(const Positions& positions) {
-  std::map<std::string_view, std::vector<Choice>> by_what;
-  std::vector<std::string_view> in_order;  // as they came to them
-  for (int p : positions.processes())
-    for (const StepEvidence& step : positions.at(p).steps) {
-      if (!is_choice(step)) continue;
-      std::vector<Choice>& same = by_what[step.what];
-      if (same.empty()) in_order.push_back(step.what);
-      same.push_back(choice_of(p, step));
-    }
-  for (std::string_view what : in_order)  // what follows from the first is none of its own
-    if (auto ways = ways_of(by_what[what]); ways.size() > 1) return {of_ways(positions, ways)};
+  std::vector<ToldSteps> told;
+  for (int p : positions.processes()) told.push_back({p, &positions.at(p).steps});
+  const Told choices = choices_in(told);
+  for (std::string_view what : choices.in_order)  // what follows from the first is none of its own
+    if (auto ways = ways_of(choices.by_what.at(what)); ways.size() > 1) return {of_ways(positions, ways)};
   return {};
+}
+
+YetToChoose yet_to_choose(const std::vector<ToldSteps>& told, const std::function<bool(int process, const RunOnSet&)>& will_run) {
+  const Told choices = choices_in(told);
+  std::set<int> lacking;
+  for (std::string_view what : choices.in_order) {
+    const std::vector<Choice>& same = choices.by_what.at(what);
+    auto lacks = [&](const ToldSteps& each) {
+      auto own = std::find_if(same.begin(), same.end(), [&](const Choice& choice) { return choice.process == each.process; });
+      if (own != same.end()) return is_undecided(*own, longest_of(same));
+      const auto remembered = std::count_if(each.steps->begin(), each.steps->end(), is_choice);
+      return std::size_t(remembered) < kChoicesRemembered && will_run(each.process, launch_of(what));
+    };
+    const bool part_ways = ways_of(same).size() > 1;
+    if (part_ways) lacking.clear();
+    for (const ToldSteps& each : told)
+      if (lacks(each)) lacking.insert(each.process);
+    if (part_ways) return {true, {lacking.begin(), lacking.end()}};
+  }
+  return {false, {lacking.begin(), lacking.end()}};
 }
 
 }  // namespace shardlab
