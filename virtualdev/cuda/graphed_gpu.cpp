@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/at_work.h"
 #include "virtualdev/cuda/graph_tasks.h"
 
 namespace shardlab::cuda {
@@ -285,18 +286,34 @@ bool GraphedGpu::is_done(Event event) {
   }
   return inner_->is_done(event);
 }
+// Others go on meanwhile, who may destroy what it waits for: the event behind a graph is somebody else's as a rule.
 void GraphedGpu::synchronize(Event event) {
-  Event last{};
-  bool is_timed = false;
+  std::vector<Event> waited;
   {
     std::lock_guard lock(mutex_);
     is_no_whole();
     flush_all();
-    last = behind(event);
-    is_timed = timed_.count(event) > 0;
+    const Event last = behind(event);
+    if (last != Event{}) waited.push_back(last);
+    if (last == Event{} || timed_.count(event) > 0) waited.push_back(event);
+    for (Event each : waited) ++waited_for_[each];
   }
-  if (last != Event{}) inner_->synchronize(last);  // others go on meanwhile
-  if (last == Event{} || is_timed) inner_->synchronize(event);
+  auto over = [&] {
+    std::lock_guard lock(mutex_);
+    for (Event each : waited) {
+      if (--waited_for_[each] > 0) continue;
+      waited_for_.erase(each);
+      if (doomed_.erase(each) > 0) inner_->destroy(each);
+    }
+  };
+  try {
+    const AtWork working;  // the GPU: where its work takes what others send, it has met them
+    for (Event each : waited) inner_->synchronize(each);
+  } catch (...) {
+    over();
+    throw;
+  }
+  over();
 }
 Event GraphedGpu::create_event(int gpu, bool is_timed) {
   const Event event = inner_->create_event(gpu, is_timed);
@@ -321,7 +338,10 @@ void GraphedGpu::destroy(Event event) noexcept {
   // Another event may get the same handle.
   if (captured_.erase(event) > 0)
     forget([&](const Captured& each) { return std::find(each.work.begin(), each.work.end(), Work(RecordWork{event})) != each.work.end(); });
-  inner_->destroy(event);
+  if (waited_for_.count(event) > 0)
+    doomed_.insert(event);
+  else
+    inner_->destroy(event);
 }
 void GraphedGpu::launch(Graph graph, Stream stream) {
   std::lock_guard lock(mutex_);

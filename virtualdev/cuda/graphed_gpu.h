@@ -199,6 +199,8 @@ class GraphedGpu final : public GpuApi {
   std::set<Event> behind_;                             // those
   std::set<Event> captured_;                           // recorded once by a graph
   std::set<Event> timed_;
+  std::map<Event, int> waited_for_;  // by how many threads, without the lock
+  std::set<Event> doomed_;           // of those: destroyed when nobody waits any more
   Event failed_{};
   Counts counts_;
 };

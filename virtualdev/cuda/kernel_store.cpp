@@ -10,6 +10,7 @@
 #include <future>
 #include <thread>
 
+#include "runtime/base/at_work.h"
 #include "runtime/base/sha256.h"
 
 namespace shardlab::cuda {
@@ -64,6 +65,7 @@ void KernelStore::prepare(int gpu, const std::vector<KernelText>& texts) {
     if (is_new) found->second = api_->info(gpu).arch;
     arch = found->second;
   }
+  const AtWork compiling;
   // The library's text costs as much as some kernels do.
   constexpr std::size_t kTogetherMin = 4;
   const std::size_t threads = std::min<std::size_t>(std::max(std::thread::hardware_concurrency(), 1u), missing.size() / kTogetherMin);

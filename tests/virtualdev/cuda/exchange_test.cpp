@@ -324,5 +324,39 @@ TEST(Verdicts, WithinNestedLoops) {
   }
 }
 
+// Whichever call it is: who made it, or waits for its work, says so, the others are told, and all end.
+TEST(Failures, OfAnyCallEndTheJob) {
+  auto compiler = std::make_shared<testing::RecordingCompiler>();
+  auto struck_in = [&](int nth, int processes) {
+    GpuJob job{.devices_per_process = std::vector<int>(std::size_t(processes), 8 / processes),
+               .devices_per_gpu = 8,
+               .shares_gpus = true,
+               .gpu = std::make_shared<RecordingGpu>(1)};
+    job.compiler = compiler;
+    job.gpu->fail_at(nth);
+    std::atomic<bool> too_late = false;  // what is let go at the end has been told by then
+    Strings ends = run_job(job, [&](int, const cuda::CudaBackend*) {
+      testing::nested_loops(false);
+      Mesh mesh({4, 2}, {"a", "b"}, {0, 1, 2, 3, 4, 5, 6, 7});
+      Array x = device_put(arange(64.0).reshape({8, 8}), Sharding(mesh, P("a", "b")));
+      auto step = jit([](const Array& v) { return v - 0.1 * matmul(v, transpose(v)) + sum(sin(v), 0); });
+      for (int i = 0; i < 4; ++i) x = step(x);
+      sum(x).item<float>();
+      if (job.gpu->failure_is_ahead()) too_late = true;
+    });
+    const bool struck = !job.gpu->failure_is_ahead();
+    if (struck && !too_late) {
+      EXPECT_THAT(ends, ::testing::Contains(::testing::HasSubstr("illegal memory access"))) << "call " << nth << " of " << processes;
+    } else if (!struck) {
+      EXPECT_THAT(ends, Each(IsEmpty()));
+    }
+    return struck && !too_late;
+  };
+  int calls = 1;
+  for (; struck_in(calls, 1); ++calls) {}
+  EXPECT_GT(calls, 200);
+  for (int nth = 1; struck_in(nth, 4); nth += 211) {}
+}
+
 }  // namespace
 }  // namespace shardlab

@@ -96,8 +96,8 @@ inline std::vector<std::string> run_job(const GpuJob& job, const std::function<v
                                                                                  .process = p,
                                                                                  .rendezvous = board});
         };
-      Context::set_current(std::make_shared<Context>(options));
       try {
+        Context::set_current(std::make_shared<Context>(options));
         body(p, backend.get());
         Context::current().leave();
       } catch (const comm::DiagnosisError& error) { ends[std::size_t(p)] = error.code(); } catch (const std::exception& error) {

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <numeric>
+#include <thread>
+#include <utility>
 
 #include "runtime/comm/observer.h"
 #include "runtime/exec/array_ops.h"
@@ -155,6 +158,55 @@ TEST_F(Stretches, AnEventOfAGraphIsDoneWhenWhatComesBehindTheGraphIs) {
     EXPECT_GT(graphed_.milliseconds_between(begin, inside), 0.0);
   }
   for (cuda::Event event : {last, inside, begin}) graphed_.destroy(event);
+}
+
+// A stand-in that waits as long as a test says.
+class SlowGpu final : public RecordingGpu {
+ public:
+  SlowGpu() : RecordingGpu(1) {}
+  std::latch waits{1}, may_end{1};
+  bool is_slow = false;
+
+ private:
+  void synchronize(cuda::Event event) override {
+    if (std::exchange(is_slow, false)) {
+      waits.count_down();
+      may_end.wait();
+    }
+    RecordingGpu::synchronize(event);
+  }
+};
+
+// Two threads' marks in one graph: the one that comes last stands for both, and goes while the other thread still waits for it.
+TEST(Waits, ForAnEventThatAnotherThreadDestroysEnd) {
+  auto gpu = std::make_shared<SlowGpu>();
+  {
+    cuda::GraphedGpu graphed(gpu, true);
+    const cuda::Stream stream = graphed.create_stream(0);
+    std::byte* data = graphed.allocate(64, stream);
+    for (int round = 0; round < 3; ++round) {
+      const cuda::Event fetched = graphed.create_event(0, false), exchanged = graphed.create_event(0, false);
+      graphed.begin();
+      for (int place = 0; place < 6; ++place) graphed.fill(data + place, place, 1, stream);
+      graphed.record(fetched, stream);
+      graphed.record(exchanged, stream);
+      graphed.synchronize(exchanged);
+      gpu->is_slow = round == 2;
+      std::jthread fetches([&] { graphed.synchronize(fetched); });
+      if (round == 2) gpu->waits.wait();
+      if (round < 2) fetches.join();
+      graphed.destroy(exchanged);
+      if (round == 2) gpu->may_end.count_down();
+      if (round == 2) fetches.join();
+      graphed.destroy(fetched);
+      graphed.end();
+    }
+    EXPECT_EQ(graphed.counts().by_graph, 2);
+    graphed.release(data, stream);
+    graphed.destroy(stream);
+  }
+  EXPECT_THAT(gpu->faults(), IsEmpty());
+  EXPECT_EQ(gpu->events_alive(), 0);
 }
 
 TEST_F(Stretches, WhatNoGraphCanDoGoesCallByCall) {

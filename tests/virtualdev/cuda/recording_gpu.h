@@ -17,7 +17,7 @@ namespace shardlab::testing {
 
 // Work is done when it is issued, but judged as if it were done when its stream gets to it: each access to an allocation must be ordered
 // behind the conflicting ones before it by its stream, by events, or by the host's waiting. Streams and the host have vector clocks.
-class RecordingGpu final : public cuda::GpuApi {
+class RecordingGpu : public cuda::GpuApi {
  public:
   explicit RecordingGpu(int gpus) : gpus_(gpus) {}
   // Before anything else; 0: NCCL is not there.
@@ -37,6 +37,7 @@ class RecordingGpu final : public cuda::GpuApi {
   // The kinds of calls that were made within a range of that name.
   std::set<std::string> made_within(const std::string& range) const;
   std::size_t bytes_allocated() const;
+  int events_alive() const;
   // Products with what follows them that the library knew how to do, in order.
   std::vector<cuda::MatrixProduct> ended_products() const;
   // Calls that were several products, in graphs.
@@ -52,6 +53,9 @@ class RecordingGpu final : public cuda::GpuApi {
   void limit_memory(std::size_t bytes) { memory_max_ = bytes; }
   // The next call of this kind throws, as an asynchronous failure would come up in it.
   void fail_next(const std::string& kind) { failing_.insert(kind); }
+  // The call of any kind that comes as the `nth` from now on, from 1, throws.
+  void fail_at(int nth) { fails_in_ = nth; }
+  bool failure_is_ahead() const { return fails_in_ > 0; }
   // When it is waited for next the GPU has failed for good: all words were set before but the last `unset`, and every call that tells of
   // its work throws.
   void break_down(int unset) { unset_ = unset; }
@@ -187,6 +191,7 @@ class RecordingGpu final : public cuda::GpuApi {
   std::vector<std::string> faults_, ranges_;
   std::map<std::string, int> calls_;
   std::set<std::string> failing_;
+  std::atomic<int> fails_in_ = 0;
   std::vector<std::string> open_ranges_;
   std::map<std::string, std::set<std::string>> within_;  // kinds of calls, by the innermost range
 };
