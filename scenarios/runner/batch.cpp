@@ -1,5 +1,6 @@
 #include "scenarios/runner/batch.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,10 +11,14 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
+#include "runtime/shardlab/crash.h"
 #include "scenarios/runner/run.h"
+#include "traces/checks/wording.h"
 
 namespace shardlab::scenarios {
 namespace {
@@ -89,6 +94,26 @@ Replayed from_text(const std::string& text) {
   return {std::move(summary), message.at("json").get<std::string>()};
 }
 
+// What a worker says last.
+constexpr std::string_view kCrashed = "crashed in ";
+
+// "shardlab+0x1f2e, libcuda.so.1+0x77": the innermost first, as addr2line and debuggers take them.
+std::string places_text(std::span<const std::uintptr_t> stack) {
+  constexpr std::size_t kToldMax = 24;
+  std::string text;
+  for (std::uintptr_t address : stack.first(std::min(stack.size(), kToldMax))) {
+    Dl_info info{};
+    const bool is_known = ::dladdr(reinterpret_cast<void*>(address), &info) != 0 && info.dli_fname != nullptr;
+    const std::string file = is_known ? std::filesystem::path(info.dli_fname).filename().string() : "?";
+    const std::uintptr_t base = is_known ? reinterpret_cast<std::uintptr_t>(info.dli_fbase) : 0;
+    text += fmt::format("{}{}+{:#x}", text.empty() ? "" : ", ", file, address - base);
+  }
+  return text;
+}
+
+int told_by = -1;  // the socket of a worker
+void tell_crash(int, std::span<const std::uintptr_t> stack) { send_text(told_by, fmt::format("{}{}", kCrashed, places_text(stack))); }
+
 Loaded find(std::vector<Loaded> loaded) {
   SL_CHECK(loaded.size() == 1, "a batch request is one scenario");
   return std::move(loaded[0]);
@@ -104,12 +129,12 @@ void BatchWorker::start() {
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) throw IoError("no socket pair for a worker process");
   std::string descriptor = std::to_string(pair[1]);
-  const char* arguments[] = {"/proc/self/exe", "worker", "--batch", descriptor.c_str(), nullptr};
+  const char* arguments[] = {"shardlab", "worker", "--batch", descriptor.c_str(), nullptr};
   child_ = ::fork();
   if (child_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::fcntl(pair[1], F_SETFD, 0);
-    ::execv(arguments[0], const_cast<char* const*>(arguments));
+    ::execv("/proc/self/exe", const_cast<char* const*>(arguments));
     ::_exit(127);
   }
   ::close(pair[1]);
@@ -130,8 +155,8 @@ int BatchWorker::end(bool kill) {
   return status;
 }
 
-Replayed BatchWorker::lost(const Loaded& loaded, std::int64_t limit_ms, bool timed_out) {
-  int status = end(true);
+Replayed BatchWorker::lost(const Loaded& loaded, std::int64_t limit_ms, bool timed_out, const std::string& crashed) {
+  int status = end(crashed.empty());
   Report report;
   report.name = loaded.name;
   report.source = loaded.source;
@@ -140,7 +165,8 @@ Replayed BatchWorker::lost(const Loaded& loaded, std::int64_t limit_ms, bool tim
   if (timed_out)
     report.message = fmt::format("not finished after {} ms, the limit", limit_ms);
   else if (WIFSIGNALED(status))
-    report.message = fmt::format("the process that ran it was killed by signal {}", WTERMSIG(status));
+    report.message = fmt::format("the process that ran it was killed by signal {} ({}){}", WTERMSIG(status),
+                                 shardlab::signal_name(WTERMSIG(status)), crashed.empty() ? "" : "; it " + crashed);
   else
     report.message = fmt::format("the process that ran it exited with {}", WEXITSTATUS(status));
   return replayed(report);
@@ -151,13 +177,16 @@ Replayed BatchWorker::run(const Loaded& loaded, std::int64_t limit_ms, const std
   json request = {{"text", loaded.text}, {"source", loaded.source}, {"trace", trace}};
   auto until = Clock::now() + std::chrono::milliseconds(limit_ms);
   std::string reply;
-  if (!send_text(socket_, request.dump())) return lost(loaded, limit_ms, false);
+  if (!send_text(socket_, request.dump())) return lost(loaded, limit_ms, false, "");
   Reading reading = receive_text(socket_, reply, until);
-  if (reading != Reading::kDone) return lost(loaded, limit_ms, reading == Reading::kTimeout);
+  if (reading != Reading::kDone) return lost(loaded, limit_ms, reading == Reading::kTimeout, "");
+  if (!json::accept(reply)) return lost(loaded, limit_ms, false, reply.starts_with(kCrashed) ? reply : "");
   return from_text(reply);
 }
 
 int serve_batch(int socket) {
+  told_by = socket;
+  watch_crashes(tell_crash);
   std::string text;
   while (receive_text(socket, text, std::nullopt) == Reading::kDone) {
     json request = json::parse(text);

@@ -32,7 +32,8 @@ class BatchWorker {
  private:
   void start();
   int end(bool kill);  // its wait status
-  Replayed lost(const Loaded& loaded, std::int64_t limit_ms, bool timed_out);
+  // `crashed`: what it said of that, or empty.
+  Replayed lost(const Loaded& loaded, std::int64_t limit_ms, bool timed_out, const std::string& crashed);
   pid_t child_ = -1;
   int socket_ = -1;
 };

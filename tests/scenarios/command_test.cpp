@@ -268,6 +268,22 @@ TEST(Diff, TellsWhereTwoRunsWentApart) {
   EXPECT_EQ(shell("$SHARDLAB diff left.db nowhere.db").code, 3);
 }
 
+// It is our fault, whatever it was: what it was doing is told, and the others run.
+TEST(Replay, AScenarioThatTakesItsProcessDownSaysWhere) {
+  std::string slow = write("slow.json", R"({"shardlab": 1, "meshes": {"m": {"shape": [1], "axes": ["a"]}},
+    "functions": {"below": {"params": ["n"], "body": [{"let": "p", "op": "less", "args": ["n", 2000000000]}], "results": ["p"]},
+                  "next": {"params": ["n"], "body": [{"let": "n", "op": "add", "args": ["n", 1]}], "results": ["n"]}},
+    "program": [{"let": "n", "op": "zeros", "shape": [], "dtype": "int32"},
+                {"let": "n", "op": "while_loop", "cond_fn": "below", "body_fn": "next", "args": ["n"]}]})");
+  Ran ran = shell("$SHARDLAB replay " + slow + " " + corpus("straggler.json") + R"( -j 1 > crashed.txt 2>&1 & R=$!
+    for i in $(seq 400); do W=$(cat /proc/$R/task/$R/children); [ -n "$W" ] && break; sleep 0.02; done
+    sleep 0.5; kill -SEGV $W; wait $R; echo "exit $?"; cat crashed.txt)");
+  EXPECT_THAT(ran.output, HasSubstr("exit 4\n")) << "as for any fault of our own";
+  EXPECT_THAT(ran.output, HasSubstr("the process that ran it was killed by signal 11 (SIGSEGV); it crashed in "));
+  EXPECT_THAT(ran.output, HasSubstr("shardlab+0x"));
+  EXPECT_THAT(ran.output, HasSubstr("1 passed"));
+}
+
 TEST(Check, ForeseesDeadlocks) {
   Ran ran = shell("$SHARDLAB check " + corpus("deadlock_operands_swapped.json"));
   EXPECT_EQ(ran.code, 0) << "it is expected: " << ran.output;
