@@ -87,6 +87,8 @@ class Context {
   comm::Control& control() { return *options_.control; }
   comm::Transport* transport() { return options_.transport.get(); }
   comm::Observer& observer() { return *fan_out_; }
+  // For what may be told when this context is gone.
+  std::shared_ptr<comm::Observer> shared_observer() const { return fan_out_; }
   bool is_recorded() const { return !options_.observers.empty(); }
   bool records_checksums() const { return options_.checksums && is_recorded(); }
   // Beside those of the options; before the first launch.

@@ -171,13 +171,14 @@ void Executor::run_compute(const Task& task, const Executable& executable, const
   executable.backend->end_step(told);
 }
 
+// A GPU's work may end, and be told of, when this executor is gone: that of a launch which failed is waited for by the backend's end.
 Backend::Report Executor::report(const Task& task, std::string_view op, Where where) const {
   if (!context_.is_recorded()) return {};
-  return
-      [this, launch = task.launch, op = std::string(op), where, aware = aware_of(*task.executable->backend)](comm::Ns begin, comm::Ns end) {
-        std::string_view how = aware == nullptr ? "" : aware->reported_how();
-        context_.observer().on_compute(launch, how.empty() ? op : fmt::format("{} ({})", op, how), where, begin, end);
-      };
+  return [observer = context_.shared_observer(), launch = task.launch, op = std::string(op), where,
+          aware = aware_of(*task.executable->backend)](comm::Ns begin, comm::Ns end) {
+    std::string_view how = aware == nullptr ? "" : aware->reported_how();
+    observer->on_compute(launch, how.empty() ? op : fmt::format("{} ({})", op, how), where, begin, end);
+  };
 }
 
 template <typename Plan>

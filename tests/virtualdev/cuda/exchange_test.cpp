@@ -324,6 +324,28 @@ TEST(Verdicts, WithinNestedLoops) {
   }
 }
 
+// Counts the steps that it is told of.
+struct StepCounter final : comm::Observer {
+  std::atomic<int> steps = 0;
+  void on_compute(const comm::Launch& launch, std::string_view op, Where, comm::Ns, comm::Ns) override {
+    EXPECT_FALSE(launch.program->name.empty());
+    EXPECT_FALSE(op.empty());
+    ++steps;
+  }
+};
+
+// What the GPU had begun of a launch that others have ended is told of when it is known to be over: the process may have let go of all
+// else.
+TEST(Verdicts, OfLaunchesWhoseStepsAreRecorded) {
+  GpuJob job{.devices_per_process = {2, 2, 2, 2}, .devices_per_gpu = 2, .shares_gpus = true, .gpu = std::make_shared<RecordingGpu>(1)};
+  std::map<int, std::shared_ptr<StepCounter>> counters;
+  for (int p = 0; p < 4; ++p) job.observers[p] = counters[p] = std::make_shared<StepCounter>();
+  Strings ends = run_job(job, [&](int p, const cuda::CudaBackend*) { testing::nested_loops(p == 2); });
+  EXPECT_THAT(ends, Each(std::string("input-divergence")));
+  for (const auto& [p, counter] : counters) EXPECT_GT(counter->steps, 5) << p;
+  EXPECT_THAT(job.gpu->faults(), IsEmpty());
+}
+
 // Whichever call it is: who made it, or waits for its work, says so, the others are told, and all end.
 TEST(Failures, OfAnyCallEndTheJob) {
   auto compiler = std::make_shared<testing::RecordingCompiler>();
@@ -333,6 +355,7 @@ TEST(Failures, OfAnyCallEndTheJob) {
                .shares_gpus = true,
                .gpu = std::make_shared<RecordingGpu>(1)};
     job.compiler = compiler;
+    for (int p = 0; nth % 2 == 0 && p < processes; ++p) job.observers[p] = std::make_shared<StepCounter>();
     job.gpu->fail_at(nth);
     std::atomic<bool> too_late = false;  // what is let go at the end has been told by then
     Strings ends = run_job(job, [&](int, const cuda::CudaBackend*) {
