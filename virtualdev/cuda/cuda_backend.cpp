@@ -118,8 +118,10 @@ BufferRef CudaBackend::to_host(const BufferRef& buffer) {
   if (block.bytes == 0) return copy;
   try {
     Pinned pinned(*api_, block.bytes);
+    const Settling settling(*this);
     api_->copy(pinned.data(), block.data, block.bytes, block.gpu->stream);
     api_->synchronize(Mark(*api_, block.gpu->number, block.gpu->stream).event());
+    settling.ended();
     std::memcpy(copy->data(), pinned.data(), block.bytes);
   } catch (const GpuError& error) { throw_attributed(error); }
   return copy;
@@ -274,6 +276,7 @@ comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<co
   try {
     if (launch_ == nullptr || !meets(*launch_)) return exchange_by_host(*api_, link, sends, receives);
     api_->issue_queued();  // it is done while the processes meet
+    ++exchanges_;
     return NcclExchange(*api_, *communicators_, gpus_, link, launch_->processes).run(sends, receives);
   } catch (const GpuError& error) { throw_attributed(error); }
 }
@@ -435,12 +438,14 @@ void CudaBackend::set_clocks() {
 
 void CudaBackend::synchronize() {
   std::lock_guard lock(mutex_);
+  const Settling settling(*this);
   try {
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       if (last_.size() <= i) last_.push_back(api_->create_event(gpus_[i]->number, false));
       api_->record(last_[i], gpus_[i]->stream);
     }
     for (Event event : last_) api_->synchronize(event);
+    settling.ended();
     retire_steps(kAllLaunches, true);
     if (!clocks_.empty()) set_clocks();
   } catch (const GpuError& error) { throw_attributed(error); }

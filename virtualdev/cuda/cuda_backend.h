@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/base/at_work.h"
 #include "runtime/exec/backend.h"
 #include "runtime/exec/launch_aware.h"
 #include "virtualdev/cuda/codegen/fused_plan.h"
@@ -126,6 +129,25 @@ class CudaBackend final : public Backend, public LaunchAware {
     CudaBackend& backend_;
     bool is_outer_;
   };
+
+  // While one lives its thread waits for all that was issued before it. The process is at work then, unless NCCL may wait for another one.
+  class Settling {
+   public:
+    explicit Settling(CudaBackend& backend) : backend_(backend), exchanges_(backend.exchanges_) {
+      if (exchanges_ == backend.settled_) working_.emplace();
+    }
+    Settling(const Settling&) = delete;
+    Settling& operator=(const Settling&) = delete;
+    void ended() const {
+      std::int64_t settled = backend_.settled_;
+      while (settled < exchanges_ && !backend_.settled_.compare_exchange_weak(settled, exchanges_)) {}
+    }
+
+   private:
+    CudaBackend& backend_;
+    const std::int64_t exchanges_;
+    std::optional<AtWork> working_;
+  };
   Gpu& gpu_of(int ordinal) { return *gpus_[std::size_t(memory_of(ordinal))]; }
   const NodePlan& plan_of(const ComputeCall& call, int position);
   BufferRef moved(const BufferRef& buffer, Gpu& to);
@@ -169,8 +191,9 @@ class CudaBackend final : public Backend, public LaunchAware {
   std::vector<std::unique_ptr<Pinned>> progress_;  // by GPU: the number of the last step that ended
   std::uint32_t steps_ = 0;
   Repeats repeats_;
-  std::int64_t repeats_since_ = 0;  // as many times constants had been forgotten, whose addresses graphs hold
-  std::vector<Clock> clocks_;       // by GPU
+  std::int64_t repeats_since_ = 0;                         // as many times constants had been forgotten, whose addresses graphs hold
+  std::vector<Clock> clocks_;                              // by GPU
+  std::atomic<std::int64_t> exchanges_ = 0, settled_ = 0;  // that NCCL may have done: begun, and of those known to have ended
 };
 
 }  // namespace shardlab::cuda

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/base/at_work.h"
 #include "virtualdev/cuda/graph_tasks.h"
 
 namespace shardlab::cuda {
@@ -307,7 +306,6 @@ void GraphedGpu::synchronize(Event event) {
     }
   };
   try {
-    const AtWork working;  // the GPU: where its work takes what others send, it has met them
     for (Event each : waited) inner_->synchronize(each);
   } catch (...) {
     over();

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/at_work.h"
 #include "runtime/comm/observer.h"
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/context.h"
@@ -207,6 +208,23 @@ TEST(Waits, ForAnEventThatAnotherThreadDestroysEnd) {
   }
   EXPECT_THAT(gpu->faults(), IsEmpty());
   EXPECT_EQ(gpu->events_alive(), 0);
+}
+
+// Others who wait for this process meanwhile are told so: it is not stuck.
+TEST(Waits, ForTheGpuAreWork) {
+  auto gpu = std::make_shared<SlowGpu>();
+  cuda::CudaBackend backend(gpu, std::make_shared<RecordingCompiler>(), {.ordinals = {0}, .kernel_folder = ""});
+  auto buffer = backend.allocate(8, 0);
+  backend.clear(*buffer);
+  gpu->is_slow = true;
+  std::jthread fetches([&] { backend.to_host(buffer); });
+  gpu->waits.wait();
+  std::int64_t begun = 0;
+  for ([[maybe_unused]] bool again : {false, true}) EXPECT_TRUE(AtWork::any_since(begun));
+  gpu->may_end.count_down();
+  fetches.join();
+  AtWork::any_since(begun);
+  EXPECT_FALSE(AtWork::any_since(begun));
 }
 
 TEST_F(Stretches, WhatNoGraphCanDoGoesCallByCall) {
