@@ -95,6 +95,7 @@ std::string indented(const std::string& lines) {
 
 PlannedProgram plan(const Document& document, int process, PlannedBefore& before, PlanOptions wanted) {
   ContextOptions options;
+  options.platform = "cpu";  // nothing is computed
   options.process_index = process;
   options.devices_per_process.assign(std::size_t(document.cluster.processes), document.cluster.devices);
   options.profile = document.cluster.profile;

@@ -28,6 +28,7 @@ LaunchOptions launch_options(const Loaded& loaded, const RunOptions& options, co
   launch.processes = loaded.document->cluster.processes;
   launch.devices = loaded.document->cluster.devices;
   if (loaded.document->cluster.transport != "auto") launch.transport = loaded.document->cluster.transport;
+  launch.environment.emplace_back("SHARDLAB_PLATFORM", loaded.document->cluster.backend);
   if (!loaded.document->cluster.profile.empty())
     launch.environment.emplace_back("SHARDLAB_DEVICE_PROFILE", loaded.document->cluster.profile);
   launch.stuck = std::chrono::milliseconds(loaded.document->limits.stuck_ms);

@@ -1,5 +1,7 @@
 // The shardlab command: exit codes, outputs, runs of several processes.
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -266,6 +268,17 @@ TEST(Diff, TellsWhereTwoRunsWentApart) {
   EXPECT_THAT(differs.output, HasSubstr("P(None, 'i')"));
   EXPECT_EQ(shell("$SHARDLAB diff left.db").code, 3);
   EXPECT_EQ(shell("$SHARDLAB diff left.db nowhere.db").code, 3);
+}
+
+// Its devices are those that it names, in processes of their own too, whatever is the machine's default.
+TEST(Replay, AScenarioNamesItsDevices) {
+  for (const char* run : {"spawned", "simulated"}) {
+    const std::string path = write("devices.json", fmt::format(R"({{"shardlab": 1, "cluster": {{"processes": 2, "run": "{}"}},
+      "meshes": {{"m": {{"shape": [2], "axes": ["a"]}}}}, "program": [{{"let": "x", "op": "ones", "shape": [2], "sharding": ["a"]}}]}})",
+                                                               run));
+    const Ran ran = shell("export SHARDLAB_PLATFORM=cuda; $SHARDLAB replay " + path);
+    EXPECT_EQ(ran.code, 0) << ran.output;
+  }
 }
 
 // It is our fault, whatever it was: what it was doing is told, and the others run.
