@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "runtime/base/at_work.h"
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/cpu_backend.h"
 #include "runtime/exec/device_profile.h"
@@ -153,6 +154,7 @@ void Context::make_platform() {
   all_ = devices_;
   const PlatformDef* platform = options_.platform.empty() ? platform_from_environment() : find_platform(options_.platform);
   if (platform == nullptr && !options_.make_backend) return;
+  const AtWork making;  // which takes seconds where many processes begin on one GPU
   std::vector<int> own;
   for (const Device& device : devices_)
     if (device.process_index == options_.process_index) own.push_back(device.ordinal);

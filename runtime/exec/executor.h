@@ -33,6 +33,8 @@ class Executor {
                             const std::vector<bool>& donated = {});
   // Waits until everything submitted has finished. Throws what a launch failed with, where nobody was told.
   void drain();
+  // Whether everything submitted has finished.
+  bool is_idle() const { return queue_.is_empty(); }
   // Whether a launch failed here, and not because of the others.
   bool has_failed() const;
   // The number of the last launch over processes; -1: none.

@@ -16,6 +16,7 @@
 #include "runtime/base/call_stack.h"
 #include "runtime/control/environment.h"
 #include "runtime/exec/devices.h"
+#include "runtime/exec/executor.h"
 #include "runtime/shardlab/crash.h"
 #include "runtime/shardlab/interrupt.h"
 #include "runtime/shardlab/job.h"
@@ -178,11 +179,24 @@ void end_job(Job& job, int status) {
   } catch (const std::exception& error) { print_error(error.what()); }
 }
 
+// Launches that still run on GPUs, after a verdict or an error: they may compile kernels, or ask the driver.
+bool are_libraries_in_use(const Job& job) {
+  if (job.context() == nullptr) return false;
+  Context& context = *job.context();
+  return !context.devices().empty() && context.devices().front().platform != "cpu" && !context.executor().is_idle();
+}
+
+// It is registered when a process begins to join a job, and once more when it has: exit() calls last what came first, and libraries that
+// GPUs need are loaded, and register the end of what they hold, in between.
 void on_exit_handler(int status, void*) {
+  static std::atomic<bool> has_run = false;
+  if (has_run.exchange(true)) return;
   yield_to_interrupt();
-  if (auto job = current_job()) end_job(*job, status);
+  const auto job = current_job();
+  if (job) end_job(*job, status);
   std::fflush(nullptr);  // what a signal would cut off from here on
   if (auto words = last_words()) settle_interrupts(words->at_the_end(status));
+  if (job && are_libraries_in_use(*job)) _exit(status);  // what follows would take them down under it
 }
 
 }  // namespace
@@ -249,6 +263,8 @@ void initialize(const InitializeOptions& options, std::source_location where) {
     state().job = std::move(job);
     state().left = false;
   }
+  static const bool registered_again = on_exit(on_exit_handler, nullptr) == 0;
+  (void)registered_again;
 }
 
 void shutdown() {

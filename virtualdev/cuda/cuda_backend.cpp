@@ -105,6 +105,7 @@ std::shared_ptr<Buffer> CudaBackend::allocate(std::size_t bytes, int ordinal) {
 // ---- between this process's memory and the GPUs', and between GPUs
 
 BufferRef CudaBackend::upload(const BufferRef& host, int ordinal) {
+  const AtWork working;
   if (memory_of(ordinal) < 0) return host;  // another process's device
   auto buffer = allocate(host->size(), ordinal);
   upload_to(*api_, host->bytes(), block_of(*buffer));
@@ -284,6 +285,7 @@ comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<co
 // ---- times and failures
 
 void CudaBackend::begin_steps(const void* program) {
+  const AtWork working;
   std::lock_guard lock(mutex_);
   try {
     if (program_events_.size() >= kProgramsMax) {
@@ -332,6 +334,7 @@ void CudaBackend::forget_events() {
 }
 
 void CudaBackend::end_steps() {
+  const AtWork working;
   std::lock_guard lock(mutex_);
   drop_step();
   program_ = nullptr;

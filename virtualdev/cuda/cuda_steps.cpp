@@ -59,6 +59,7 @@ const NodePlan& CudaBackend::plan_of(const ComputeCall& call, int position) {
 }
 
 void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
+  const AtWork working;
   std::map<std::vector<std::int64_t>, Class> classes;
   for (int position : call.local) {
     std::size_t p = std::size_t(position);
@@ -95,6 +96,7 @@ void CudaBackend::compute(ComputeCall& call, const std::vector<int>& ordinals) {
 
 void CudaBackend::run_fused(const FusedStep& step, const std::vector<int>& local, const std::vector<std::vector<Box>>& slot_boxes,
                             Slots& slots, const std::vector<int>& ordinals) {
+  const AtWork working;
   if (step.outputs.empty()) return;
   const auto& boxes = slot_boxes[std::size_t(step.layout_slot)];
   std::map<std::vector<std::int64_t>, Class> classes;

@@ -1,5 +1,9 @@
 // Every generated kernel compiles through NVRTC for each architecture that is meant. Needs no GPU, and runs on none.
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <thread>
 
 #include "tests/spmd/graphs.h"
 #include "tests/virtualdev/cuda/cases.h"
@@ -111,6 +115,26 @@ TEST(Nvrtc, CompilesForSeveralSetsOfArguments) {
   for (std::size_t i = 5; i < kernels.size(); i += 16) some.push_back(kernels[i]);
   for (std::size_t i = 0; i < some.size(); ++i) some[i].instances = 2 << i % 6;
   compile_all(some, 90);
+}
+
+// A process may end while a launch of it still has kernels compiled: what was registered for the end since the compiler was made comes
+// before the library takes itself down, which would crash the thread that compiles.
+TEST(NvrtcDeathTest, LivesUntilWhatIsRegisteredAfterItHasRun) {
+  if (!has_nvrtc()) GTEST_SKIP() << "skipped: no NVRTC";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (int before_ms : {20, 150, 400, 800}) {
+    auto ends_while_it_compiles = [before_ms] {
+      auto compiler = cuda::nvrtc_compiler();
+      ::on_exit([](int status, void*) { (::usleep(500'000), ::_exit(status)); }, nullptr);
+      std::thread([compiler] {
+        const std::vector<cuda::KernelText> kernels = combining_kernels();
+        while (true) compiler->compile(cuda::program_text(kernels, cuda::Form::kNvrtc), 90);
+      }).detach();
+      ::usleep(unsigned(before_ms) * 1000);
+      std::exit(7);
+    };
+    EXPECT_EXIT(ends_while_it_compiles(), ::testing::ExitedWithCode(7), "");
+  }
 }
 
 TEST(Nvrtc, SaysWhatItDoesNotUnderstand) {
