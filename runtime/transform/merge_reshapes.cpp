@@ -54,7 +54,31 @@ bool is_in_vain(const Graph& graph, const Node& node) {
   return (is_reshape(graph, node) || node.op == &ops::kBroadcastInDim) && graph.type(node.operands[0]) == graph.type(node.results[0]);
 }
 
-bool can_be_merged(const Graph& graph, const Node& node) {
+// By value: the node that reads it, if there is one alone; and whether it is constrained.
+struct Readers {
+  std::vector<const Node*> only;
+  std::vector<bool> is_constrained;
+  explicit Readers(const Graph& graph) : only(graph.values.size(), nullptr), is_constrained(graph.values.size(), false) {
+    std::vector<int> counts(graph.values.size(), 0);
+    for (const Node& node : graph.nodes)
+      for (ValueId operand : node.operands) {
+        only[std::size_t(operand)] = ++counts[std::size_t(operand)] == 1 ? &node : nullptr;
+        if (node.op == &ops::kShardingConstraint) is_constrained[std::size_t(operand)] = true;
+      }
+    for (ValueId result : graph.results) only[std::size_t(result)] = nullptr;
+  }
+};
+
+// A broadcast leaves out the dimensions of one element that grow. XLA's has a broadcast to the same shape before that, which keeps the
+// reshape from being merged: a constraint of what is broadcast reaches it.
+bool is_of_constrained_broadcast(const Node& node, const Readers& readers) {
+  const Node* reader = readers.only[std::size_t(node.results[0])];
+  return reader != nullptr && reader->op == &ops::kBroadcastInDim && reader->user_op == node.user_op &&
+         reader->where.text() == node.where.text() && readers.is_constrained[std::size_t(node.operands[0])];
+}
+
+bool can_be_merged(const Graph& graph, const Node& node, const Readers& readers) {
+  if (node.op == &ops::kReshape && is_of_constrained_broadcast(node, readers)) return false;
   const Node* before = node.operands.empty() ? nullptr : producer(graph, node.operands[0]);
   return is_in_vain(graph, node) || (node.op == &ops::kTranspose && is_reshape(graph, node)) ||
          (before != nullptr &&
@@ -64,8 +88,9 @@ bool can_be_merged(const Graph& graph, const Node& node) {
 }  // namespace
 
 Graph with_merged_reshapes(const Graph& graph) {
+  const Readers readers(graph);
   return with_replaced(
-      graph, [&](const Node& node) { return can_be_merged(graph, node); },
+      graph, [&](const Node& node) { return can_be_merged(graph, node, readers); },
       [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
         if (is_in_vain(graph, node)) return renamed[node.operands[0]];
         const bool is_turned = is_transpose(graph, node);
