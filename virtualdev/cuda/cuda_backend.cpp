@@ -285,7 +285,7 @@ comm::ExchangeResult CudaBackend::exchange(const LinkContext& link, std::span<co
 // ---- times and failures
 
 void CudaBackend::begin_steps(const void* program) {
-  const AtWork working;
+  const Settling settling(*this);
   std::lock_guard lock(mutex_);
   try {
     if (program_events_.size() >= kProgramsMax) {
