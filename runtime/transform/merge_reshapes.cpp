@@ -72,9 +72,10 @@ struct Readers {
 // A broadcast leaves out the dimensions of one element that grow. XLA's has a broadcast to the same shape before that, which keeps the
 // reshape from being merged: a constraint of what is broadcast reaches it.
 bool is_of_constrained_broadcast(const Node& node, const Readers& readers) {
+  if (!readers.is_constrained[std::size_t(node.operands[0])]) return false;
   const Node* reader = readers.only[std::size_t(node.results[0])];
   return reader != nullptr && reader->op == &ops::kBroadcastInDim && reader->user_op == node.user_op &&
-         reader->where.text() == node.where.text() && readers.is_constrained[std::size_t(node.operands[0])];
+         reader->where.text() == node.where.text();
 }
 
 bool can_be_merged(const Graph& graph, const Node& node, const Readers& readers) {

@@ -83,15 +83,17 @@ std::string to_text(const Replayed& replayed) {
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Replayed from_text(const std::string& text) {
-  json message = json::parse(text);
+// Nothing where it is no report.
+std::optional<Replayed> from_text(const std::string& text) {
+  json message = json::parse(text, nullptr, false);
+  if (message.is_discarded()) return std::nullopt;
   Summary summary{message.at("name"),
                   message.at("source"),
                   Status(message.at("status").get<int>()),
                   message.at("duration_ms").get<double>(),
                   message.at("lines").get<std::vector<std::string>>(),
                   false};
-  return {std::move(summary), message.at("json").get<std::string>()};
+  return Replayed{std::move(summary), message.at("json").get<std::string>()};
 }
 
 // What a worker says last.
@@ -177,11 +179,11 @@ Replayed BatchWorker::run(const Loaded& loaded, std::int64_t limit_ms, const std
   json request = {{"text", loaded.text}, {"source", loaded.source}, {"trace", trace}};
   auto until = Clock::now() + std::chrono::milliseconds(limit_ms);
   std::string reply;
-  if (!send_text(socket_, request.dump())) return lost(loaded, limit_ms, false, "");
+  if (!send_text(socket_, request.dump())) return lost(loaded, limit_ms, false);
   Reading reading = receive_text(socket_, reply, until);
-  if (reading != Reading::kDone) return lost(loaded, limit_ms, reading == Reading::kTimeout, "");
-  if (!json::accept(reply)) return lost(loaded, limit_ms, false, reply.starts_with(kCrashed) ? reply : "");
-  return from_text(reply);
+  if (reading != Reading::kDone) return lost(loaded, limit_ms, reading == Reading::kTimeout);
+  if (auto replayed = from_text(reply)) return std::move(*replayed);
+  return lost(loaded, limit_ms, false, reply.starts_with(kCrashed) ? reply : "");
 }
 
 int serve_batch(int socket) {

@@ -33,7 +33,7 @@ class BatchWorker {
   void start();
   int end(bool kill);  // its wait status
   // `crashed`: what it said of that, or empty.
-  Replayed lost(const Loaded& loaded, std::int64_t limit_ms, bool timed_out, const std::string& crashed);
+  Replayed lost(const Loaded& loaded, std::int64_t limit_ms, bool timed_out, const std::string& crashed = "");
   pid_t child_ = -1;
   int socket_ = -1;
 };

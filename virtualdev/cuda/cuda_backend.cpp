@@ -105,7 +105,7 @@ std::shared_ptr<Buffer> CudaBackend::allocate(std::size_t bytes, int ordinal) {
 // ---- between this process's memory and the GPUs', and between GPUs
 
 BufferRef CudaBackend::upload(const BufferRef& host, int ordinal) {
-  const AtWork working;
+  const Settling settling(*this);
   if (memory_of(ordinal) < 0) return host;  // another process's device
   auto buffer = allocate(host->size(), ordinal);
   upload_to(*api_, host->bytes(), block_of(*buffer));
@@ -334,7 +334,7 @@ void CudaBackend::forget_events() {
 }
 
 void CudaBackend::end_steps() {
-  const AtWork working;
+  const Settling settling(*this);
   std::lock_guard lock(mutex_);
   drop_step();
   program_ = nullptr;
