@@ -186,8 +186,6 @@ bool are_libraries_in_use(const Job& job) {
   return !context.devices().empty() && context.devices().front().platform != "cpu" && !context.executor().is_idle();
 }
 
-// It is registered when a process begins to join a job, and once more when it has: exit() calls last what came first, and libraries that
-// GPUs need are loaded, and register the end of what they hold, in between.
 void on_exit_handler(int status, void*) {
   static std::atomic<bool> has_run = false;
   if (has_run.exchange(true)) return;
@@ -198,6 +196,12 @@ void on_exit_handler(int status, void*) {
   if (auto words = last_words()) settle_interrupts(words->at_the_end(status));
   if (job && are_libraries_in_use(*job)) _exit(status);  // what follows would take them down under it
 }
+
+// exit() destroys what belongs to its thread before it calls what was registered, the latest first. So the job ends before all that the
+// program and its libraries have registered meanwhile (NVRTC does as it compiles), which launches that still run may use.
+struct EndsJobFirst {
+  ~EndsJobFirst() { on_exit(on_exit_handler, nullptr); }
+};
 
 }  // namespace
 
@@ -263,8 +267,8 @@ void initialize(const InitializeOptions& options, std::source_location where) {
     state().job = std::move(job);
     state().left = false;
   }
-  static const bool registered_again = on_exit(on_exit_handler, nullptr) == 0;
-  (void)registered_again;
+  static thread_local const EndsJobFirst ends_job_first;
+  (void)ends_job_first;
 }
 
 void shutdown() {

@@ -3,14 +3,16 @@
 //   sleep:MS   kill   stop   exit:CODE   raise:TEXT
 //   callback (on the first device, of the sum over all; it throws)   begin (a sum that nobody reads)   diverge[:all] (the devices of the
 //   last process, or of each, go different ways in a launch over all, then a sum)   fail[:caught] (a launch of all devices of this process
-//   alone, which fails; nobody uses its result, or its error is caught) signal (waits for one that a handler of its own takes; with
-//   "handler" as the very first argument)   interrupt (by SIGTERM, itself)
+//   alone, which fails; nobody uses its result, or its error is caught)   library (a launch that nobody waits for uses what ends by
+//   atexit(), registered after the joining)   signal (waits for one that a handler of its own takes; with "handler" as the very first
+//   argument)   interrupt (by SIGTERM, itself)
 // With "late" as the very first argument it asks itself to end by SIGTERM when all else of its end is done.
 // The first may be at=ADDRESS,PROCESS,PROCESSES. What a step throws is printed, and the next one follows; a sum's or a verdict's ends the
 // process.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -87,6 +89,16 @@ std::vector<int> numbers(std::string_view text) {
     auto f = shard_map(ways, {.mesh = mesh, .in_specs = {P("own")}, .out_specs = {P("own")}, .check_vma = false});
     Array failed = f(device_put(full({local_device_count()}, 1), NamedSharding(mesh, P("own"))));
     if (words.size() > 1) failed.block_until_ready();
+  } else if (verb == "library") {
+    static std::atomic<bool> is_there = true;
+    std::atexit([] { is_there = false; });
+    auto use = [](const HostArrays& arrays) -> HostArray {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      std::cout << "the library " << (is_there ? "is there" : "has ended") << std::endl;
+      return arrays[0];
+    };
+    auto x = device_put(full({device_count()}, 1), NamedSharding(make_mesh({device_count()}, {"all"}), P("all")));
+    jit([&](const Array& a) { return pure_callback(use, TensorType{DType::kInt32, {}}, {sum(a)}); })(x);
   } else if (verb == "thread") {  // another one asks what there is, and computes
     std::thread([] {
       std::cout << "process " << process_index() << " of " << process_count() << ", " << device_count() << " devices" << std::endl;

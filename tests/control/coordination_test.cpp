@@ -88,8 +88,8 @@ TEST(Coordination, AFailingCallbackReachesTheOthers) {
   const Diagnosis& diagnosis = result.diagnoses[0];
   EXPECT_EQ(diagnosis.code, "process-raised") << text;
   EXPECT_THAT(diagnosis.processes, ElementsAre(0)) << text;
-  EXPECT_THAT(diagnosis.message,
-              AllOf(HasSubstr("no such row [pure_callback at coordination_process.cpp:"), HasSubstr("processes 1 and 2 wait for data in jit")));
+  EXPECT_THAT(diagnosis.message, AllOf(HasSubstr("no such row [pure_callback at coordination_process.cpp:"),
+                                       HasSubstr("processes 1 and 2 wait for data in jit")));
   EXPECT_LT(diagnosis.detected_ns - diagnosis.evidence_ns, 8'000'000'000) << text;
 }
 
@@ -115,6 +115,14 @@ TEST(Coordination, AnErrorThatNobodyUsesEndsTheProcessAtItsExit) {
   EXPECT_EQ(result.processes[1].out, "sum 4\n") << text;
   EXPECT_THAT(result.processes[1].err, ContainsRegex("error: .*coordination_process.cpp:[0-9]+")) << text;
   EXPECT_EQ(result.processes[1].exit_code, 1) << text;
+}
+
+TEST(Coordination, TheJobEndsBeforeWhatWasRegisteredForTheEndMeanwhile) {
+  for (int n : {1, 2}) {
+    LaunchResult result = run(n, {"library"});
+    EXPECT_TRUE(result.ok()) << outputs(result);
+    EXPECT_EQ(result.processes[0].out, "the library is there\n");
+  }
 }
 
 TEST(Coordination, AnErrorThatIsCaughtIsOver) {

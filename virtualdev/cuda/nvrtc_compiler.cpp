@@ -11,8 +11,6 @@
 namespace shardlab::cuda {
 namespace {
 
-constexpr int kAnyArch = 80;
-
 class NvrtcCompiler final : public KernelCompiler {
  public:
   explicit NvrtcCompiler(bool is_strict) : library_(load_library(compiler_library())), is_strict_(is_strict) {
@@ -21,10 +19,6 @@ class NvrtcCompiler final : public KernelCompiler {
           "NVRTC, which compiles kernels, is not there ({} cannot be loaded); install the CUDA toolkit or add its folder to "
           "LD_LIBRARY_PATH",
           compiler_library().files[0]);
-    // What the library registers for the end of the process it registers with its first program (30 ms): so whoever registers from now on
-    // ends before it does, and threads may compile meanwhile.
-    static const bool has_begun = (compile("extern \"C\" __global__ void first() {}", kAnyArch), true);
-    (void)has_begun;
   }
 
   std::string version() const override {
