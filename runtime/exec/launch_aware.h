@@ -20,6 +20,8 @@ class LaunchAware {
   // not block. `program` lives as long as the launch; every process that exchanges in it has the same.
   virtual void begin_launch(const comm::ProgramInfo& program) = 0;
   virtual void end_launch() = 0;
+  // Whether that is still being made, which may outlast the launch. Any thread.
+  virtual bool is_preparing() = 0;
   // Around the launch's steps; `program`: an address that the steps of no other have. What is asked in between may begin as late as
   // end_steps(), in one go.
   virtual void begin_steps(const void* program) = 0;

@@ -179,13 +179,6 @@ void end_job(Job& job, int status) {
   } catch (const std::exception& error) { print_error(error.what()); }
 }
 
-// Launches that still run on GPUs, after a verdict or an error: they may compile kernels, or ask the driver.
-bool are_libraries_in_use(const Job& job) {
-  if (job.context() == nullptr) return false;
-  Context& context = *job.context();
-  return !context.devices().empty() && context.devices().front().platform != "cpu" && !context.executor().is_idle();
-}
-
 void on_exit_handler(int status, void*) {
   static std::atomic<bool> has_run = false;
   if (has_run.exchange(true)) return;
@@ -194,7 +187,7 @@ void on_exit_handler(int status, void*) {
   if (job) end_job(*job, status);
   std::fflush(nullptr);  // what a signal would cut off from here on
   if (auto words = last_words()) settle_interrupts(words->at_the_end(status));
-  if (job && are_libraries_in_use(*job)) _exit(status);  // what follows would take them down under it
+  if (job && job->uses_libraries()) _exit(status);  // what follows would take them down under it
 }
 
 // exit() destroys what belongs to its thread before it calls what was registered, the latest first. So the job ends before all that the

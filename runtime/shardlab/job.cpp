@@ -223,17 +223,28 @@ void Job::start() {
   if (record_.recorder()) record_.describe_devices(*context_);
 }
 
+// nullptr: they are CPU devices.
+LaunchAware* Job::aware_of_devices() const {
+  std::vector<int> ordinals;
+  for (const Device& device : context_->devices()) ordinals.push_back(device.ordinal);
+  const int count = int(ordinals.size());
+  return count == 0 ? nullptr : aware_of(context_->backend_of(Mesh({count}, {"devices"}, std::move(ordinals))));
+}
+
+bool Job::uses_libraries() const {
+  if (context_ == nullptr) return false;
+  LaunchAware* aware = aware_of_devices();
+  return aware != nullptr && (!context_->executor().is_idle() || aware->is_preparing());
+}
+
 std::vector<distributed::LinkTraffic> Job::link_traffic() {
   Executor& executor = context_->executor();
   executor.drain();
   std::map<int, std::int64_t> planned = executor.planned_bytes();
   std::vector<SentBytes> sent;
   if (transport_) sent = transport_->sent();
-  std::vector<int> ordinals;
-  for (const Device& device : context_->devices()) ordinals.push_back(device.ordinal);
   std::map<int, LaunchAware::Sent> beside;  // the transport
-  const int count = int(ordinals.size());
-  if (LaunchAware* aware = aware_of(context_->backend_of(Mesh({count}, {"devices"}, std::move(ordinals))))) beside = aware->sent();
+  if (LaunchAware* aware = aware_of_devices()) beside = aware->sent();
   const std::vector<int>& hosts = context_->hosts();
   std::vector<distributed::LinkTraffic> links;
   for (int peer = 0; peer < context_->process_count(); ++peer) {

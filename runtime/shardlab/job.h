@@ -22,6 +22,7 @@
 
 namespace shardlab {
 
+class LaunchAware;
 class ProcessTransport;
 class ShmSegment;
 
@@ -57,6 +58,9 @@ class Job {
   // Says what others may end with alike: one of the job's processes calls `say`, see say_once.h. Who did; -1: this process.
   int say_once(const std::string& text, const std::function<void()>& say);
   std::vector<distributed::LinkTraffic> link_traffic();
+  // Whether libraries that GPUs need still work for launches: these compile kernels or ask the driver, after a verdict or an error, or what
+  // processes were to exchange by is still being made.
+  bool uses_libraries() const;
   JobRecord& record() { return record_; }
   // After the record is closed, where this process started the coordinator and the job is over or ends soon: waits until the trace is
   // merged.
@@ -70,6 +74,7 @@ class Job {
   void start();
   void stop(const std::string& why);
   void tell_where_stuck() const;
+  LaunchAware* aware_of_devices() const;
   void begin(const control::Gathered& gathered);
   void retire();
   void remember(const std::vector<control::Member>& members);

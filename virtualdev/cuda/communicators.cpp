@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
@@ -211,6 +212,17 @@ void Communicators::count_sent(int process, std::int64_t bytes) {
 std::map<int, LaunchAware::Sent> Communicators::sent() const {
   std::lock_guard lock(mutex_);
   return sent_;
+}
+
+bool Communicators::is_making() {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(made_, [&](const auto& each) {
+    const Making& making = *each.second;
+    if (making.is_ready || making.failure || !making.why_by_host.empty()) return false;
+    try {
+      return !making.is_joined || aborted_ || !std::ranges::all_of(making.group.own, [&](Communicator own) { return api_->is_ready(own); });
+    } catch (const std::exception&) { return true; }  // where one failed, others may be at it yet
+  });
 }
 
 void Communicators::abort() noexcept {

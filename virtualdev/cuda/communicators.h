@@ -29,7 +29,7 @@ struct CommunicatorGroup {
 // members on one GPU: processes that share one exchange by way of the host, and so do all where one of them has no NCCL.
 //
 // State and thread rules: a set is new; decided, by a thread of its own; joined, by the same; ready; and stays so until abort(). All but
-// why_by_host() and sent() comes from the executing thread. The store outlives this.
+// why_by_host(), sent() and is_making() comes from the executing thread. The store outlives this.
 class Communicators {
  public:
   struct Options {
@@ -57,6 +57,8 @@ class Communicators {
   // What was sent through them, by process.
   void count_sent(int process, std::int64_t bytes);
   std::map<int, LaunchAware::Sent> sent() const;
+  // Whether one is still being made, by threads of NCCL's or by this one's.
+  bool is_making();
   // Ends all that wait for others, and every later use. noexcept: it is what is left to do.
   void abort() noexcept;
 

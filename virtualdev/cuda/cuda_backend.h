@@ -74,6 +74,7 @@ class CudaBackend final : public Backend, public LaunchAware {
   void end_steps() override;
   std::optional<Slots> repeat(std::int64_t program, Slots& params, std::string_view name, Where where) override;
   void remember(const Slots& results) override;
+  bool is_preparing() override { return communicators_->is_making(); }
   std::map<int, Sent> sent() const override { return communicators_->sent(); }
   std::string_view reported_how() const override { return reported_how_; }
 

@@ -199,6 +199,34 @@ TEST(Communicators, AreNotMadeWhereNothingIsExchanged) {
   EXPECT_THAT(job.gpu->nccl().sizes(), IsEmpty());
 }
 
+// Meanwhile the library must not be taken down, as a process does that ends.
+TEST(Communicators, AreBeingMadeUntilAllHaveJoinedAndTheyAreReady) {
+  auto is_soon = [](const std::function<bool()>& is_so) {
+    for (int turn = 0; turn < 60'000 && !is_so(); ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return is_so();
+  };
+  auto gpu = std::make_shared<RecordingGpu>(2);
+  {
+    auto board = std::make_shared<testing::ThreadBoard>();
+    cuda::Communicators first(gpu, {.process = 0, .gpus = {0}, .rendezvous = board}),
+        second(gpu, {.process = 1, .gpus = {1}, .rendezvous = board});
+    EXPECT_FALSE(first.is_making());
+    first.prepare({0, 1});
+    EXPECT_TRUE(first.is_making());
+    EXPECT_TRUE(is_soon([&] { return gpu->calls("join") == 1; }));
+    EXPECT_TRUE(first.is_making());
+    second.prepare({0, 1});
+    EXPECT_TRUE(is_soon([&] { return !first.is_making() && !second.is_making(); }));
+  }
+  auto board = std::make_shared<testing::ThreadBoard>();  // of processes that share a GPU, which make none
+  cuda::Communicators one(gpu, {.process = 0, .gpus = {0}, .rendezvous = board}),
+      other(gpu, {.process = 1, .gpus = {0}, .rendezvous = board});
+  one.prepare({0, 1});
+  EXPECT_TRUE(is_soon([&] { return !one.is_making(); }));
+  EXPECT_EQ(gpu->calls("join"), 2);
+  EXPECT_THAT(gpu->faults(), IsEmpty());
+}
+
 TEST(Communicators, ProcessesThatShareAGpuExchangeByWayOfTheHost) {
   GpuJob job{.devices_per_process = {2, 2}, .devices_per_gpu = 2, .shares_gpus = true, .gpu = std::make_shared<RecordingGpu>(1)};
   Strings ends = run_job(job, [&](int, const cuda::CudaBackend* backend) {
