@@ -112,12 +112,20 @@ std::vector<Projection> projections(const OpShape& op, const std::vector<Spec>& 
   return tensors;
 }
 
-// Factors that operands and results share and reduced ones multiply; those of one side alone (reshape) are walked on that side only.
+// A dimension of a matrix that is whole, by which another operand is solved.
+bool is_of_solver(const FactorRule& rule, int factor) {
+  const Factor& each = rule.factors[std::size_t(factor)];
+  return rule.operands.size() > 1 && each.kind == FactorKind::kReplicate && each.blocked && !any_holds(rule.results, factor);
+}
+
+// Factors that operands and results share and reduced ones multiply; those of one side alone (reshape) are walked on that side only. As it
+// is told of a program's work, what is solved by a matrix counts its elements.
 std::int64_t work_of(const OpShape& op, const std::vector<Axes>& pieces) {
   const FactorRule& rule = op.rule;
   std::int64_t shared = 1, operands_alone = 1, results_alone = 1;
   for (int f = 0; f < int(rule.factors.size()); ++f) {
     if (!op.looked_up.empty() && op.looked_up[std::size_t(f)]) continue;
+    if (is_of_solver(rule, f)) continue;
     std::int64_t parts = shardlab::part_count(pieces[std::size_t(f)]);
     std::int64_t size = (rule.factors[std::size_t(f)].size + parts - 1) / parts;
     bool in_operand = any_holds(rule.operands, f), in_result = any_holds(rule.results, f);

@@ -36,9 +36,9 @@ bool transforms_whole_dimensions(const Node& node, const FactorRule& rule) {
   return node.op->transpose != nullptr && node.operands.size() == 1 && has_whole(rule.operands[0]) && has_whole(rule.results[0]);
 }
 
-// Several results of matrices that must be whole: qr, svd.
+// Several results of matrices that must be whole (qr, svd), or one of such a matrix and what is solved by it.
 bool is_decomposition(const Node& node, const FactorRule& rule) {
-  return node.results.size() > 1 && node.operands.size() == 1 && node.op->needs == nullptr && !node.op->reduction &&
+  return (node.results.size() > 1) == (node.operands.size() == 1) && node.op->needs == nullptr && !node.op->reduction &&
          std::any_of(rule.factors.begin(), rule.factors.end(),
                      [](const auto& factor) { return factor.kind == FactorKind::kReplicate && factor.blocked; });
 }
@@ -225,6 +225,29 @@ std::vector<Spec> cut_along_places(const OpShape& op, std::vector<Spec> forms) {
   return forms;
 }
 
+// XLA scatters batches as those of the updates are cut, by axes that cut nothing else of operand and result then. The forms of a scatter
+// so; nothing where they lie so already.
+std::optional<std::vector<Spec>> cut_as_updates(const OpShape& op, std::vector<Spec> forms) {
+  const FactorRule& rule = op.rule;
+  const std::vector<Spec> before = forms;
+  const std::size_t updates = rule.operands.size() - 1, result = rule.operands.size();
+  for (std::size_t u = 0; u < forms[updates].size(); ++u)
+    for (std::size_t r = 0; r < forms[result].size(); ++r) {
+      const Axes& axes = forms[updates][u];
+      if (axes.empty() || rule.operands[updates][u] != rule.results[0][r] || axes == forms[result][r]) continue;
+      const bool is_batch = std::find(rule.operands[1].begin(), rule.operands[1].end(), rule.results[0][r]) != rule.operands[1].end();
+      if (!is_batch) continue;
+      for (std::size_t t : {std::size_t(0), result})
+        for (std::size_t d = 0; d < forms[t].size(); ++d) {
+          Axes& others = forms[t][d];
+          others.erase(std::find_if(others.begin(), others.end(), [&](const AxisPiece& piece) { return overlaps_any(piece, axes); }),
+                       others.end());
+          if ((t == 0 ? rule.operands[0] : rule.results[0])[d] == rule.results[0][r]) others = axes;
+        }
+    }
+  return forms == before ? std::nullopt : std::optional(std::move(forms));
+}
+
 // XLA looks up in each device's part of the operand, whatever the result is cut into: a result cut as the operand is along the dimensions
 // that are not looked up.
 std::vector<Spec> cut_as_looked_up_in(const OpShape& op, std::vector<Spec> forms) {
@@ -294,8 +317,9 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
       even.push_back(problem.even_form(value));
     }
   std::int64_t masked = 0;  // all devices but one begin from zeros
-  if (node.op->uses_position && node.op->needs == nullptr) {
-    if (node.operands.size() == 3 && clear_places_of_indices(problem, node, shape, kept)) {
+  const bool is_at_places = node.op->uses_position && node.op->needs == nullptr, is_scatter = is_at_places && node.operands.size() == 3;
+  if (is_at_places) {
+    if (is_scatter && clear_places_of_indices(problem, node, shape, kept)) {
       clear_places_of_indices(problem, node, shape, even);
       masked = local_elements(problem.type(node.results[0]).shape, kept[node.operands.size()]);
     }
@@ -308,6 +332,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
   std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even)) + masked;
+  if (is_scatter) {
+    const auto in_kept = cut_as_updates(shape, kept), in_even = cut_as_updates(shape, even);
+    if (in_kept && in_even) allowed = std::max(allowed, std::min(propagated_work(shape, *in_kept), propagated_work(shape, *in_even)));
+  }
   // XLA computes an elementwise op as its operands lie where they lie alike, in smaller parts than the result's.
   if (!as_results_lie && node.op->elementwise)
     for (const std::vector<Spec>& forms : {kept, even})
@@ -333,7 +361,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (std::vector<Axes>& form : kept) form.assign(form.size(), {});
     allowed = std::max(allowed, propagated_work(shape, kept));
   }
-  // XLA calls LAPACK's routines where their operand lies.
+  // XLA calls LAPACK's routines where their operands lie.
   else if (is_decomposition(node, shape.rule)) {
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = node.operands.size(); i < forms->size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
