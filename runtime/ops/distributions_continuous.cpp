@@ -206,10 +206,12 @@ constexpr DistributionMember kGennorm[] = {
 Term vonmises_logpdf(Given g) { return where(g[1] > 0.0, g[1] * (call("cos", g[0]) - 1.0) - log(2 * M_PI * call("i0e", g[1])), kNoValue); }
 constexpr DistributionMember kVonmises[] = {{"logpdf", vonmises_logpdf, kWeak}, {"pdf", exp_of<vonmises_logpdf>, kWeak}};
 
+// In JAX's order, and with both squares, as gradients are summed up so.
 Term wrapcauchy_logpdf(Given g) {
-  const Term &x = g[0], &c = g[1], square = c * c;
-  const Term inside = log(1.0 - square) - std::log(2 * M_PI) - log(1.0 + square - 2.0 * c * call("cos", x));
-  return where((c > 0.0) & (c < 1.0), where((x >= 0.0) & (x <= 2 * M_PI), inside, kNoChance), kNoValue);
+  const Term &x = g[0], &c = g[1];
+  const Term is_shape = (c > 0.0) & (c < 1.0), is_angle = (x >= 0.0) & (x <= 2 * M_PI);
+  const Term first = log(1.0 - c * c) - std::log(2 * M_PI), square = 1.0 + c * c, twice = 2.0 * c;
+  return where(is_shape, where(is_angle, first - log(square - twice * call("cos", x)), kNoChance), kNoValue);
 }
 constexpr DistributionMember kWrapcauchy[] = {{"logpdf", wrapcauchy_logpdf, kWeak}, {"pdf", exp_of<wrapcauchy_logpdf>, kWeak}};
 

@@ -9,6 +9,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
+#include "runtime/transform/saved_in_loops.h"
 #include "runtime/transform/transpose.h"
 #include "runtime/transform/wide_types.h"
 
@@ -52,15 +53,16 @@ bool saves_all(const Attrs& attrs) {
 // The linear half: the body with its linear results alone, given the operands that it needs and what was saved.
 class Again {
  public:
-  Again(const Graph& body, const BodySplit& split, const Attrs& attrs, const std::vector<bool>& is_linear) : body_(body) {
+  Again(const SavedInLoops& saved, const BodySplit& split, const Attrs& attrs, const std::vector<bool>& is_linear) : body_(saved.graph) {
+    const Graph& body = body_;
     std::vector<bool> needed(body.values.size(), false);
     for (std::size_t i = 0; i < is_linear.size(); ++i) {
       if (!is_linear[i]) continue;
       results_.push_back(body.results[i]);
       needed[std::size_t(body.results[i])] = true;
     }
-    std::vector<const Node*> reversed;
-    for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
+    for (NodeId n = NodeId(body.nodes.size()) - 1; n >= 0; --n) {
+      const Node* node = &body.nodes[std::size_t(n)];
       if (node->op == &ops::kIoCallback)
         throw_user_error("Effects not supported in partial-eval of `checkpoint`/`remat`: io_callback; call it outside of the function [{}]",
                          node->where.text());
@@ -72,10 +74,13 @@ class Again {
           if (needed[std::size_t(id)]) saved_.push_back(id);
         continue;
       }
+      const auto loop = saved.loops.find(n);
+      nodes_.push_back(loop == saved.loops.end() ? *node : with_taken(*node, loop->second));
+      if (loop != saved.loops.end())
+        saved_.insert(saved_.end(), node->results.begin() + std::ptrdiff_t(loop->second.own_results), node->results.end());
       for (ValueId id : node->operands) needed[std::size_t(id)] = true;
-      reversed.push_back(&*node);
     }
-    nodes_.assign(reversed.rbegin(), reversed.rend());
+    std::reverse(nodes_.begin(), nodes_.end());
     for (ValueId id : body.params) needs_param_.push_back(needed[std::size_t(id)]);
   }
 
@@ -89,7 +94,7 @@ class Again {
     for (std::size_t i = 0; i < taken.size(); ++i)
       if (taken[i]) renamed[body_.params[i]] = b.param(body_.type(body_.params[i]));
     for (ValueId id : saved_) renamed[id] = b.param(body_.type(id));
-    for (const Node* node : nodes_) emit_node(b, *node, renamed);
+    for (const Node& node : nodes_) emit_node(b, node, renamed);
     b.set_results(renamed.of(results_));
     return b.finish();
   }
@@ -97,7 +102,7 @@ class Again {
  private:
   const Graph& body_;
   std::vector<ValueId> results_, saved_;
-  std::vector<const Node*> nodes_;
+  std::vector<Node> nodes_;
   std::vector<bool> needs_param_;
 };
 
@@ -117,19 +122,24 @@ std::vector<ValueId> emit_known(GraphBuilder& b, const Node& node, BodySplit& sp
 }  // namespace
 
 RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
-  const Graph& body = *node.attrs.bodies()[0];
   std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size()), taken(known.size());
-  BodySplit split(body, unknown);
+  SavedInLoops in_loops;
+  const bool saves_all_of_them = saves_all(node.attrs);
+  if (saves_all_of_them)
+    in_loops.graph = *node.attrs.bodies()[0];
+  else
+    in_loops = save_in_loops(*node.attrs.bodies()[0], unknown, [&](const Node& inner) { return saves(node.attrs, inner); });
+  BodySplit split(in_loops.graph, unknown);
   for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = split.varies(i);
   std::vector<ValueId> saved;
   Graph linear;
-  if (saves_all(node.attrs)) {  // within loops and branches, too
+  if (saves_all_of_them) {  // within branches, too
     split.finish(is_linear);
     saved = split.cut().residuals;
     linear = split.cut().linear;
     taken = unknown;
   } else {
-    Again again(body, split, node.attrs, is_linear);
+    Again again(in_loops, split, node.attrs, is_linear);
     for (ValueId id : again.saved()) saved.push_back(split.known(id));
     split.finish(is_linear);
     for (std::size_t i = 0; i < known.size(); ++i) taken[i] = unknown[i] || again.needs_param(i);
