@@ -9,7 +9,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
-#include "runtime/transform/saved_in_loops.h"
+#include "runtime/transform/saved_in_bodies.h"
 #include "runtime/transform/transpose.h"
 #include "runtime/transform/wide_types.h"
 
@@ -53,7 +53,7 @@ bool saves_all(const Attrs& attrs) {
 // The linear half: the body with its linear results alone, given the operands that it needs and what was saved.
 class Again {
  public:
-  Again(const SavedInLoops& saved, const BodySplit& split, const Attrs& attrs, const std::vector<bool>& is_linear) : body_(saved.graph) {
+  Again(const SavedInBodies& saved, const BodySplit& split, const Attrs& attrs, const std::vector<bool>& is_linear) : body_(saved.graph) {
     const Graph& body = body_;
     std::vector<bool> needed(body.values.size(), false);
     for (std::size_t i = 0; i < is_linear.size(); ++i) {
@@ -74,10 +74,10 @@ class Again {
           if (needed[std::size_t(id)]) saved_.push_back(id);
         continue;
       }
-      const auto loop = saved.loops.find(n);
-      nodes_.push_back(loop == saved.loops.end() ? *node : with_taken(*node, loop->second));
-      if (loop != saved.loops.end())
-        saved_.insert(saved_.end(), node->results.begin() + std::ptrdiff_t(loop->second.own_results), node->results.end());
+      const auto found = saved.nodes.find(n);
+      nodes_.push_back(found == saved.nodes.end() ? *node : with_taken(*node, found->second));
+      if (found != saved.nodes.end())
+        saved_.insert(saved_.end(), node->results.begin() + std::ptrdiff_t(found->second.own_results), node->results.end());
       for (ValueId id : node->operands) needed[std::size_t(id)] = true;
     }
     std::reverse(nodes_.begin(), nodes_.end());
@@ -123,23 +123,23 @@ std::vector<ValueId> emit_known(GraphBuilder& b, const Node& node, BodySplit& sp
 
 RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size()), taken(known.size());
-  SavedInLoops in_loops;
+  SavedInBodies in_bodies;
   const bool saves_all_of_them = saves_all(node.attrs);
   if (saves_all_of_them)
-    in_loops.graph = *node.attrs.bodies()[0];
+    in_bodies.graph = *node.attrs.bodies()[0];
   else
-    in_loops = save_in_loops(*node.attrs.bodies()[0], unknown, [&](const Node& inner) { return saves(node.attrs, inner); });
-  BodySplit split(in_loops.graph, unknown);
+    in_bodies = save_in_bodies(*node.attrs.bodies()[0], unknown, [&](const Node& inner) { return saves(node.attrs, inner); });
+  BodySplit split(in_bodies.graph, unknown);
   for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = split.varies(i);
   std::vector<ValueId> saved;
   Graph linear;
-  if (saves_all_of_them) {  // within branches, too
+  if (saves_all_of_them) {  // within bodies, too
     split.finish(is_linear);
     saved = split.cut().residuals;
     linear = split.cut().linear;
     taken = unknown;
   } else {
-    Again again(in_loops, split, node.attrs, is_linear);
+    Again again(in_bodies, split, node.attrs, is_linear);
     for (ValueId id : again.saved()) saved.push_back(split.known(id));
     split.finish(is_linear);
     for (std::size_t i = 0; i < known.size(); ++i) taken[i] = unknown[i] || again.needs_param(i);

@@ -37,6 +37,15 @@ std::vector<bool> unknown_of(const std::vector<ValueId>& known, std::size_t firs
 // The known results in their places, and which results are linear.
 void place_results(RegionSplit& out, const std::vector<bool>& is_linear, const std::vector<ValueId>& known);
 
+// What bodies keep: of each the value, or kZero.
+using TypedValue = std::pair<TensorType, ValueId>;
+struct SharedPlace {
+  TensorType type;
+  std::vector<ValueId> values;
+};
+// Values of one type share a place, those of a body in their order, as in JAX: what lies there lies alike in all branches.
+std::vector<SharedPlace> shared_places(const std::vector<std::vector<TypedValue>>& of_bodies);
+
 // A body on parameters that have the batch where `dims` says. Results that are batched, or are `wanted` so, have it as their first
 // dimension.
 struct BodyBatch {

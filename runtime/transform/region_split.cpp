@@ -43,6 +43,18 @@ void place_results(RegionSplit& out, const std::vector<bool>& is_linear, const s
   }
 }
 
+std::vector<SharedPlace> shared_places(const std::vector<std::vector<TypedValue>>& of_bodies) {
+  std::vector<SharedPlace> shared;
+  for (std::size_t k = 0; k < of_bodies.size(); ++k)
+    for (const auto& [type, id] : of_bodies[k]) {
+      auto place = std::find_if(shared.begin(), shared.end(),
+                                [&, &type = type](const SharedPlace& each) { return each.type == type && each.values[k] == kZero; });
+      if (place == shared.end()) place = shared.insert(place, {type, std::vector<ValueId>(of_bodies.size(), kZero)});
+      place->values[k] = id;
+    }
+  return shared;
+}
+
 namespace {
 
 // Residuals of an iteration are stacked; what is the same for all of them, or is scanned over anyway, is passed as it is.
@@ -120,26 +132,6 @@ RegionSplit split_scan(GraphBuilder& b, const Node& node, const std::vector<Valu
   return out;
 }
 
-// What one branch or several save: of each the value, or kZero.
-struct SharedResidual {
-  TensorType type;
-  std::vector<ValueId> values;
-};
-
-// Residuals of one type share a place, those of a branch in their order, as in JAX: what lies there lies alike in all branches.
-std::vector<SharedResidual> shared_residuals(std::deque<BodySplit>& splits) {
-  std::vector<SharedResidual> shared;
-  for (std::size_t k = 0; k < splits.size(); ++k)
-    for (ValueId id : splits[k].cut().residuals) {
-      const TensorType type = splits[k].builder().type(id);
-      auto place = std::find_if(shared.begin(), shared.end(),
-                                [&](const SharedResidual& each) { return each.type == type && each.values[k] == kZero; });
-      if (place == shared.end()) place = shared.insert(place, {type, std::vector<ValueId>(splits.size(), kZero)});
-      place->values[k] = id;
-    }
-  return shared;
-}
-
 // Every branch gives the residuals of all, zeros for those of the others.
 RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   const Bodies& bodies = node.attrs.bodies();
@@ -150,12 +142,17 @@ RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<Valu
     for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = is_linear[i] || splits.back().varies(i);
   }
   for (BodySplit& split : splits) split.finish(is_linear);
-  const std::vector<SharedResidual> residuals = shared_residuals(splits);
+  std::vector<std::vector<TypedValue>> of_branches;
+  for (BodySplit& split : splits) {
+    std::vector<TypedValue>& own = of_branches.emplace_back();
+    for (ValueId id : split.cut().residuals) own.emplace_back(split.builder().type(id), id);
+  }
+  const std::vector<SharedPlace> residuals = shared_places(of_branches);
   Bodies known_bodies, linear_bodies;
   for (std::size_t k = 0; k < splits.size(); ++k) {
     BodySplit& split = splits[k];
     std::vector<ValueId> results = split.cut().results;
-    for (const SharedResidual& each : residuals)
+    for (const SharedPlace& each : residuals)
       results.push_back(each.values[k] != kZero ? each.values[k] : ops::filled(split.builder(), each.type, 0.0));
     split.builder().set_results(results);
     GraphBuilder linear(bodies[k]->name, config_for(*bodies[k]));
@@ -164,7 +161,7 @@ RegionSplit split_cond(GraphBuilder& b, const Node& node, const std::vector<Valu
       if (unknown[i]) args.push_back(linear.param(bodies[k]->type(bodies[k]->params[i])));
     // The linear body takes its own in the order in which the split gave them.
     std::map<ValueId, ValueId> params;
-    for (const SharedResidual& each : residuals) {
+    for (const SharedPlace& each : residuals) {
       const ValueId param = linear.param(each.type);
       if (each.values[k] != kZero) params[each.values[k]] = param;
     }

@@ -128,6 +128,44 @@ TEST_F(CustomDerivatives, ACheckpointedBodyOfAScanStacksItsCarryAlone) {
   expect_same(grad(run(checkpoint(block)))(w, x), grad(run(block))(w, x), "gradient");
 }
 
+// A policy keeps what it saves of each turn of a loop, and of the branch that is taken.
+TEST_F(CustomDerivatives, APolicyKeepsWithinLoopsAndBranches) {
+  Array w = wave({4, 4}, 0.9), x = wave({3, 4}, 0.4);
+  auto step = [](const Array& v, const Array& y) { return sin(matmul(tanh(checkpoint_name(matmul(y, v), "h")), v)); };
+  auto loop = [&](const Array& v, const Array& y) {
+    return fori_loop(
+        0, 3, [&](const Array&, const Array& c) { return step(v, c); }, y);
+  };
+  auto loops = [&](const Array& v, const Array& y) {
+    return fori_loop(
+        0, 2, [&](const Array&, const Array& c) { return loop(v, tanh(matmul(c, v))); }, y);
+  };
+  auto branches = [&](const Array& v, const Array& y) {
+    return cond(
+        sum(y) > 0.1, [&](const Array& a, const Array& b) { return loop(a, b); },
+        [&](const Array& a, const Array& b) { return cos(matmul(b, matmul(a, a))); }, v, y);
+  };
+  auto products = [&](auto f) {
+    return count_of(jit(value_and_grad([f](const Array& v, const Array& y) { return sum(f(v, y)); })).lower(w, x).as_text(),
+                    "= dot_general(");
+  };
+  auto hold = [&](auto f, const char* what, std::vector<int> again) {
+    auto slope = [&](auto g) { return grad<0, 1>([g](const Array& v, const Array& y) { return sum(square(g(v, y))); })(w, x); };
+    auto [ww, wx] = slope(f);
+    std::size_t at = 0;
+    for (const CheckpointPolicy& policy : {checkpoint_policies::nothing_saveable, checkpoint_policies::dots_saveable,
+                                           checkpoint_policies::save_only_these_names({"h"}), checkpoint_policies::everything_saveable}) {
+      auto [gw, gx] = slope(checkpoint(f, {.policy = policy}));
+      expect_same(gw, ww, policy.name);
+      expect_same(gx, wx, policy.name);
+      EXPECT_EQ(products(checkpoint(f, {.policy = policy})) - products(f), again[at++]) << what << ", " << policy.name;
+    }
+  };
+  hold(loop, "a loop", {2, 0, 1, 0});
+  hold(loops, "a loop in a loop", {3, 0, 2, 0});
+  hold(branches, "branches", {4, 0, 3, 0});
+}
+
 TEST_F(CustomDerivatives, CheckpointOfLoopsAndPerDeviceCode) {
   Array x = device_put(wave({8, 4}), NamedSharding(mesh, P("a", "b"))), w = wave({4, 4}, 0.9);
   auto looped = [](const Array& v, const Array& y) {
