@@ -336,11 +336,11 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     const auto in_kept = cut_as_updates(shape, kept), in_even = cut_as_updates(shape, even);
     if (in_kept && in_even) allowed = std::max(allowed, std::min(propagated_work(shape, *in_kept), propagated_work(shape, *in_even)));
   }
-  // XLA computes an elementwise op of several operands that are cut alike as these lie, be its result cut into more parts or fewer; of one
+  // XLA computes an elementwise op of several operands that lie alike as these lie, be its result cut into more parts or fewer; of one
   // operand, where that lies in smaller parts than the result.
   if (!as_results_lie && node.op->elementwise) {
     const auto in_kept = work_as_operands_lie(problem, id, kept), in_even = work_as_operands_lie(problem, id, even);
-    if (in_kept && in_even && node.operands.size() > 1 && part_count(kept[0]) > 1)
+    if (in_kept && in_even && node.operands.size() > 1)
       allowed = std::min(*in_kept, *in_even);
     else
       for (const auto& work : {in_kept, in_even}) allowed = std::min(allowed, work.value_or(allowed));
