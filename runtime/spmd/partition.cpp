@@ -63,11 +63,22 @@ bool is_less(const Graph& graph, const PartitionedProgram& a, const PartitionedP
   return a.wire_bytes != b.wire_bytes ? a.wire_bytes < b.wire_bytes : heavy_work_per_device(graph, a) < heavy_work_per_device(graph, b);
 }
 
+// Whether a plan that is no more than another one in bytes and in what outweighs a collective does less, and the other does more than XLA.
+bool does_less(Problem& problem, const PartitionedProgram& plan, const PartitionedProgram& other) {
+  const Graph& graph = problem.graph();
+  if (is_less(graph, other, plan)) return false;
+  const std::int64_t work = work_per_device(graph, other);
+  if (work_per_device(graph, plan) >= work) return false;
+  const std::optional<std::int64_t> allowed = allowed_work(problem);
+  return allowed && work > *allowed;
+}
+
 // The plan with the fewest bytes and the least arithmetic; each op alone among equals, since it leaves inner values as propagated.
 PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
   PartitionedProgram program = planned_alone(problem, options);
   if (options.search && program.wire_bytes > 0)
-    if (auto together = planned_together(problem, options); together && is_less(problem.graph(), *together, program))
+    if (auto together = planned_together(problem, options);
+        together && (is_less(problem.graph(), *together, program) || does_less(problem, *together, program)))
       program = std::move(*together);
   return program;
 }

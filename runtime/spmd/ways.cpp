@@ -268,6 +268,14 @@ std::optional<std::int64_t> work_as_operands_lie(Problem& problem, NodeId id, st
   return propagated_work(problem.op_shape(id), forms);
 }
 
+// How many operands are no constants.
+std::size_t argument_count(const Problem& problem, const Node& node) {
+  return std::size_t(std::count_if(node.operands.begin(), node.operands.end(), [&](ValueId id) {
+    const NodeId producer = problem.graph().values[std::size_t(id)].producer;
+    return producer < 0 || !problem.is_known(producer);
+  }));
+}
+
 // Adds ways of a product that are no more work than XLA's, where all there are would be more: it shares them unevenly over idle axes.
 void share_as_xla(Problem& problem, NodeId id, std::vector<Candidate>& ways) {
   const OpShape& shape = problem.op_shape(id);
@@ -340,7 +348,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   // operand, where that lies in smaller parts than the result.
   if (!as_results_lie && node.op->elementwise) {
     const auto in_kept = work_as_operands_lie(problem, id, kept), in_even = work_as_operands_lie(problem, id, even);
-    if (in_kept && in_even && node.operands.size() > 1)
+    if (in_kept && in_even && argument_count(problem, node) > 1)
       allowed = std::min(*in_kept, *in_even);
     else
       for (const auto& work : {in_kept, in_even}) allowed = std::min(allowed, work.value_or(allowed));
