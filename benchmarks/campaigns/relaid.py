@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Prints random scenarios as generate.py does, whose results, or values in between, are told to lie in random ways.
+
+    relaid.py SHARDLAB KIND SEED COUNT [--constraints] > PROGRAMS.jsonl
+
+Each result gets an out_sharding; with --constraints statements of the function that is traced get constraints, about every second one. SHARDLAB
+says what shapes they have; programs in which it does not are left out. judge.py compares what becomes of them with JAX.
+"""
+import copy
+import json
+import math
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARE_OF_AXES, SHARE_OF_STATEMENTS, TRIES = 0.75, 0.45, 20
+
+
+def generated(kind, seed, count):
+    run = subprocess.run([sys.executable, str(HERE / "generate.py"), kind, seed, count], capture_output=True, text=True, check=True)
+    documents = [json.loads(line) for line in run.stdout.splitlines()]
+    return [each for each in documents if each["program"][-1].get("op") == "jit" and len(each["meshes"]) == 1]
+
+
+def shapes_of(shardlab, documents):
+    """{program: {name: shape}} of what the last statements give."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.writelines(json.dumps(each) + "\n" for each in documents)
+        file.flush()
+        text = subprocess.run([shardlab, "check", file.name], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+    found, program = {}, None
+    for line in text.splitlines():
+        if begins := re.match(r"(\S+/\d+): \d+ processes", line):
+            program = begins[1]
+        elif re.match(r"  /program/\d+\s", line) and program:
+            found[program] = {}  # of one statement: the last one stays
+        elif (gives := re.match(r"      (\w+): \w+\[([\d,]*)\] ", line)) and program in found:
+            found[program][gives[1]] = [int(size) for size in gives[2].split(",") if size]
+    return found
+
+
+def drawn_spec(draw, document, shape):
+    mesh = next(iter(document["meshes"].values()))
+    sizes = dict(zip(mesh["axes"], mesh["shape"]))
+    for _ in range(TRIES if shape else 0):
+        spec = [[] for _ in shape]
+        for axis in draw.sample(mesh["axes"], len(mesh["axes"])):
+            if draw.random() < SHARE_OF_AXES:
+                spec[draw.randrange(len(shape))].append(axis)
+        if all(size % math.prod(sizes[axis] for axis in cut) == 0 for size, cut in zip(shape, spec)):
+            return [None if not cut else cut[0] if len(cut) == 1 else cut for cut in spec]
+    return [None] * len(shape)
+
+
+def with_out_shardings(draw, shardlab, documents):
+    shapes = shapes_of(shardlab, documents)
+    for each in documents:
+        last = each["program"][-1]
+        names = last["let"] if isinstance(last["let"], list) else [last["let"]]
+        if "out_shardings" not in last and all(name in shapes.get(each["name"], {}) for name in names):
+            last["out_shardings"] = [drawn_spec(draw, each, shapes[each["name"]][name]) for name in names]
+            yield each
+
+
+def traced(document):
+    """The function whose statements get constraints: what a loss is made of, or all."""
+    return document["functions"].get("loss") or document["functions"][document["program"][-1]["fn"]]
+
+
+def telling(document):
+    """The program with a function of its own, which gives copies of what each of those statements gives."""
+    other = copy.deepcopy(document)
+    statements, given = [], []
+    for number, each in enumerate(traced(document)["body"]):
+        statements.append(each)
+        if isinstance(each["let"], str):
+            given.append(f"given{number}")
+            statements.append({"let": given[-1], "op": "stop_gradient", "args": [each["let"]]})
+    other["functions"]["telling"] = {"params": traced(document)["params"], "body": statements, "results": given}
+    other["program"][-1].pop("out_shardings", None)
+    other["program"][-1].update(fn="telling", let=given if len(given) > 1 else given[0])
+    return other
+
+
+def with_constraints(draw, shardlab, documents):
+    documents = [each for each in documents
+                 if traced(each)["params"] == each["functions"][each["program"][-1]["fn"]]["params"]
+                 and any(isinstance(statement["let"], str) for statement in traced(each)["body"])]
+    shapes = shapes_of(shardlab, [telling(each) for each in documents])
+    for document in documents:
+        function, found, statements = traced(document), shapes.get(document["name"], {}), []
+        for number, each in enumerate(function["body"]):
+            statements.append(each)
+            shape = found.get(f"given{number}")
+            if shape and draw.random() < SHARE_OF_STATEMENTS:
+                statements.append({"let": each["let"], "op": "with_sharding_constraint", "args": [each["let"]],
+                                   "spec": drawn_spec(draw, document, shape)})
+        if len(statements) > len(function["body"]):
+            function["body"] = statements
+            yield document
+
+
+def main():
+    arguments = [each for each in sys.argv[1:] if each != "--constraints"]
+    if len(arguments) != 4:
+        sys.exit(__doc__)
+    shardlab, kind, seed, count = arguments
+    relaid = with_constraints if len(arguments) < len(sys.argv) - 1 else with_out_shardings
+    for each in relaid(random.Random(int(seed)), shardlab, generated(kind, seed, count)):
+        each["name"] = each["name"].replace("/", "_relaid/")
+        print(json.dumps(each))
+
+
+if __name__ == "__main__":
+    main()
