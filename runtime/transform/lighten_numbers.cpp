@@ -1,4 +1,5 @@
 // Chains of arithmetic with numbers.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -255,18 +256,69 @@ std::optional<ValueId> multiplied_turned(LightEmitter& e, const LightSite& site)
 
 namespace {
 
+constexpr int kStepsMax = 8;  // from constants
+
+// The least and the greatest of integers that follow from constants.
+struct Bounds {
+  double low = 0, high = 0;
+};
+std::optional<bool> known_truth(const LightEmitter& e, ValueId id, int steps = kStepsMax);
+
+std::optional<Bounds> bounds_of_constant(const Literal& literal) {
+  return visit_dtype(literal.type.dtype, [&]<typename T>(T) -> std::optional<Bounds> {
+    if constexpr (std::is_integral_v<T>) {
+      const T* elements = literal.data->as<T>();
+      if (literal.type.elements() == 0) return std::nullopt;
+      const auto [low, high] = std::minmax_element(elements, elements + literal.type.elements());
+      return Bounds{double(*low), double(*high)};
+    }
+    return std::nullopt;
+  });
+}
+
+// Of array constants, too: an index that is known is known to be in bounds.
+std::optional<Bounds> bounds_of(const LightEmitter& e, ValueId id, int steps) {
+  if (const std::optional<double> number = e.filling(id)) return Bounds{*number, *number};
+  const DType dtype = e.type(id).dtype;
+  if (steps == 0 || !e.follows_from_constants(id) || !is_integer(dtype)) return std::nullopt;
+  const Node* node = e.producer(e.named_by(id));
+  if (node == nullptr) return std::nullopt;
+  const OpDef* op = node->op;
+  if (op == &ops::kConstant) return bounds_of_constant(node->attrs.literal("value"));
+  if (is_any_of(op, {&ops::kBroadcastInDim, &ops::kReshape, &ops::kTranspose, &ops::kSlice}))
+    return bounds_of(e, node->operands[0], steps - 1);
+  if (op == &ops::kSelect)
+    if (const std::optional<bool> truth = known_truth(e, node->operands[0], steps - 1))
+      return bounds_of(e, node->operands[*truth ? 1 : 2], steps - 1);
+  if (!is_any_of(op, {&ops::kAdd, &ops::kSub, &ops::kSelect})) return std::nullopt;
+  const std::size_t first = op == &ops::kSelect;
+  const auto x = bounds_of(e, node->operands[first], steps - 1), y = bounds_of(e, node->operands[first + 1], steps - 1);
+  if (!x || !y) return std::nullopt;
+  if (op == &ops::kSelect) return Bounds{std::min(x->low, y->low), std::max(x->high, y->high)};
+  const Bounds sum = op == &ops::kAdd ? Bounds{x->low + y->low, x->high + y->high} : Bounds{x->low - y->high, x->high - y->low};
+  return is_exact_in(dtype, sum.low) && is_exact_in(dtype, sum.high) ? std::optional(sum) : std::nullopt;
+}
+
+// Whether x is less than y, or no greater, everywhere or nowhere.
+std::optional<bool> is_below(const Bounds& x, const Bounds& y, bool or_equal) {
+  if (or_equal ? x.high <= y.low : x.high < y.low) return true;
+  if (or_equal ? x.low > y.high : x.low >= y.high) return false;
+  return std::nullopt;
+}
+
 // What a comparison of known numbers says everywhere, also negated or joined with others.
-std::optional<bool> known_truth(const LightEmitter& e, ValueId id) {
+std::optional<bool> known_truth(const LightEmitter& e, ValueId id, int steps) {
+  if (steps == 0) return std::nullopt;
   const Node* node = e.producer(e.named_by(id));
   while (node != nullptr && (node->op == &ops::kBroadcastInDim || node->op == &ops::kReshape)) node = e.producer(node->operands[0]);
   if (node == nullptr) return std::nullopt;
   const OpDef* op = node->op;
   if (op == &ops::kNot) {
-    const std::optional<bool> x = known_truth(e, node->operands[0]);
+    const std::optional<bool> x = known_truth(e, node->operands[0], steps - 1);
     return x ? std::optional(!*x) : std::nullopt;
   }
   if (is_any_of(op, {&ops::kAnd, &ops::kOr})) {
-    const std::optional<bool> x = known_truth(e, node->operands[0]), y = known_truth(e, node->operands[1]);
+    const std::optional<bool> x = known_truth(e, node->operands[0], steps - 1), y = known_truth(e, node->operands[1], steps - 1);
     const bool decides = op == &ops::kOr;
     if (x == decides || y == decides) return decides;
     return x && y ? std::optional(!decides) : std::nullopt;
@@ -283,7 +335,13 @@ std::optional<bool> known_truth(const LightEmitter& e, ValueId id) {
   if (held != nullptr)
     for (ValueId low : held->operands)
       if (e.filling(low) >= y) return false;
-  if (!x || !y) return std::nullopt;
+  if (!x || !y) {
+    const bool is_less = is_any_of(op, {&ops::kLess, &ops::kLessEqual}), is_greater = is_any_of(op, {&ops::kGreater, &ops::kGreaterEqual});
+    if (!is_less && !is_greater) return std::nullopt;
+    const auto left = bounds_of(e, node->operands[0], steps - 1), right = bounds_of(e, node->operands[1], steps - 1);
+    if (!left || !right) return std::nullopt;
+    return is_less ? is_below(*left, *right, op == &ops::kLessEqual) : is_below(*right, *left, op == &ops::kGreaterEqual);
+  }
   if (op == &ops::kEqual) return *x == *y;
   if (op == &ops::kNotEqual) return *x != *y;
   if (op == &ops::kLess) return *x < *y;
