@@ -160,9 +160,10 @@ std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<V
       has_merged_ = true;
       return *equal;
     }
-    // What each device has whole it has in parts as well.
+    // What each device has whole it has in parts as well; and it reduces its part of an operand once, wherever the results go.
     const bool computes_much = !op.elementwise && !op.folds && !op.broadcasts;
-    if (computes_much && std::all_of(equal->begin(), equal->end(), [&](ValueId id) { return is_whole(lies_as(id)); })) {
+    const bool reduces_alike = op.reduction && op.needs == nullptr && operands.size() == 1 && producer((*equal)[0])->operands == operands;
+    if (reduces_alike || (computes_much && std::all_of(equal->begin(), equal->end(), [&](ValueId id) { return is_whole(lies_as(id)); }))) {
       has_merged_ = true;
       const std::vector<ValueId> earlier = *equal;
       std::vector<ValueId> names;
