@@ -17,6 +17,7 @@ import einsums
 import explicit
 import expressions
 import functions
+import idioms
 import loops
 import lookups
 import networks
@@ -34,7 +35,7 @@ import wide
 from draw import MESHES, RARE_MESHES, Draw
 
 KINDS = {module.__name__: module.program
-         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, loops, lookups, networks, operands, options, per_device,
+         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, idioms, loops, lookups, networks, operands, options, per_device,
                         products, rearrangements, recurrent, shapes, slices, transforms, unplaced, wide)}
 
 
