@@ -8,21 +8,20 @@ says what shapes they have; programs in which it does not are left out. judge.py
 """
 import copy
 import json
-import math
-import pathlib
-import random
 import re
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARE_OF_AXES, SHARE_OF_STATEMENTS, TRIES = 0.75, 0.45, 20
+from draw import Draw
+from einsums import cut
+from generate import KINDS
+
+SHARE_OF_STATEMENTS = 0.45
 
 
 def generated(kind, seed, count):
-    run = subprocess.run([sys.executable, str(HERE / "generate.py"), kind, seed, count], capture_output=True, text=True, check=True)
-    documents = [json.loads(line) for line in run.stdout.splitlines()]
+    documents = [KINDS[kind](Draw(each), f"{kind}/{each}") for each in range(seed, seed + count)]
     return [each for each in documents if each["program"][-1].get("op") == "jit" and len(each["meshes"]) == 1]
 
 
@@ -45,15 +44,8 @@ def shapes_of(shardlab, documents):
 
 def drawn_spec(draw, document, shape):
     mesh = next(iter(document["meshes"].values()))
-    sizes = dict(zip(mesh["axes"], mesh["shape"]))
-    for _ in range(TRIES if shape else 0):
-        spec = [[] for _ in shape]
-        for axis in draw.sample(mesh["axes"], len(mesh["axes"])):
-            if draw.random() < SHARE_OF_AXES:
-                spec[draw.randrange(len(shape))].append(axis)
-        if all(size % math.prod(sizes[axis] for axis in cut) == 0 for size, cut in zip(shape, spec)):
-            return [None if not cut else cut[0] if len(cut) == 1 else cut for cut in spec]
-    return [None] * len(shape)
+    draw.axes = dict(zip(mesh["axes"], mesh["shape"]))
+    return cut(draw, shape)
 
 
 def with_out_shardings(draw, shardlab, documents):
@@ -96,7 +88,7 @@ def with_constraints(draw, shardlab, documents):
         for number, each in enumerate(function["body"]):
             statements.append(each)
             shape = found.get(f"given{number}")
-            if shape and draw.random() < SHARE_OF_STATEMENTS:
+            if shape and draw.is_true(SHARE_OF_STATEMENTS):
                 statements.append({"let": each["let"], "op": "with_sharding_constraint", "args": [each["let"]],
                                    "spec": drawn_spec(draw, document, shape)})
         if len(statements) > len(function["body"]):
@@ -106,11 +98,11 @@ def with_constraints(draw, shardlab, documents):
 
 def main():
     arguments = [each for each in sys.argv[1:] if each != "--constraints"]
-    if len(arguments) != 4:
-        sys.exit(__doc__)
-    shardlab, kind, seed, count = arguments
+    if len(arguments) != 4 or arguments[1] not in KINDS:
+        sys.exit(__doc__ + "\nKinds: " + ", ".join(KINDS))
+    shardlab, kind, seed, count = arguments[0], arguments[1], int(arguments[2]), int(arguments[3])
     relaid = with_constraints if len(arguments) < len(sys.argv) - 1 else with_out_shardings
-    for each in relaid(random.Random(int(seed)), shardlab, generated(kind, seed, count)):
+    for each in relaid(Draw(seed), shardlab, generated(kind, seed, count)):
         each["name"] = each["name"].replace("/", "_relaid/")
         print(json.dumps(each))
 

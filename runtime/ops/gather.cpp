@@ -1,7 +1,6 @@
 // gather: windows of the operand, each at a computed place.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -137,23 +136,22 @@ void kernel(const KernelArgs& args) {
     return;
   }
   // Windows that lie beside each other in the result are filled together, place by place.
-  if (!batch_strides.empty() && batch_strides.back() == 1 && item <= 8 &&
-      operand.type.elements() <= std::numeric_limits<std::int32_t>::max()) {
+  if (!batch_strides.empty() && batch_strides.back() == 1 && item <= 8) {
     struct Run {
       std::int64_t at = 0, count = 0;
     };
-    std::vector<std::int32_t> places;
+    std::vector<std::int64_t> places;
     std::vector<Run> runs;  // of places that go beside each other
     offsets.each(batch_strides, [&](std::int64_t place, std::int64_t at) {
       if (runs.empty() || at != runs.back().at + runs.back().count) runs.push_back({at});
       ++runs.back().count;
-      places.push_back(std::int32_t(place));
+      places.push_back(place);
     });
     const auto fill = [&](auto sample) {
       using T = decltype(sample);
       for_each_offset(window_shape, from_strides, to_strides, [&](std::int64_t from_window, std::int64_t to_window) {
         const T* from = reinterpret_cast<const T*>(operand.data) + from_window;
-        const std::int32_t* place = places.data();
+        const std::int64_t* place = places.data();
         for (const Run& run : runs) {
           T* to = reinterpret_cast<T*>(result.data) + to_window + run.at;
           for (std::int64_t i = 0; i < run.count; ++i) to[i] = from[*place++];

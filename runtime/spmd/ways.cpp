@@ -38,7 +38,8 @@ bool transforms_whole_dimensions(const Node& node, const FactorRule& rule) {
 
 // Several results of matrices that must be whole (qr, svd), or one of such a matrix and what is solved by it.
 bool is_decomposition(const Node& node, const FactorRule& rule) {
-  return (node.results.size() > 1) == (node.operands.size() == 1) && node.op->needs == nullptr && !node.op->reduction &&
+  const std::size_t operands = node.results.size() > 1 ? 1 : 2;
+  return node.operands.size() == operands && node.op->needs == nullptr && !node.op->reduction &&
          std::any_of(rule.factors.begin(), rule.factors.end(),
                      [](const auto& factor) { return factor.kind == FactorKind::kReplicate && factor.blocked; });
 }

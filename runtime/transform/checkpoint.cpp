@@ -123,17 +123,14 @@ std::vector<ValueId> emit_known(GraphBuilder& b, const Node& node, BodySplit& sp
 
 RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size()), taken(known.size());
-  SavedInBodies in_bodies;
-  const bool saves_all_of_them = saves_all(node.attrs);
-  if (saves_all_of_them)
-    in_bodies.graph = *node.attrs.bodies()[0];
-  else
-    in_bodies = save_in_bodies(*node.attrs.bodies()[0], unknown, [&](const Node& inner) { return saves(node.attrs, inner); });
+  const bool keeps_all = saves_all(node.attrs);  // in bodies, too, by the cut itself
+  const SavedInBodies in_bodies =
+      save_in_bodies(*node.attrs.bodies()[0], unknown, [&](const Node& inner) { return !keeps_all && saves(node.attrs, inner); });
   BodySplit split(in_bodies.graph, unknown);
   for (std::size_t i = 0; i < is_linear.size(); ++i) is_linear[i] = split.varies(i);
   std::vector<ValueId> saved;
   Graph linear;
-  if (saves_all_of_them) {  // within bodies, too
+  if (keeps_all) {
     split.finish(is_linear);
     saved = split.cut().residuals;
     linear = split.cut().linear;

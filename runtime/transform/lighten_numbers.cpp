@@ -270,7 +270,8 @@ std::optional<Bounds> bounds_of_constant(const Literal& literal) {
       const T* elements = literal.data->as<T>();
       if (literal.type.elements() == 0) return std::nullopt;
       const auto [low, high] = std::minmax_element(elements, elements + literal.type.elements());
-      return Bounds{double(*low), double(*high)};
+      const Bounds bounds{double(*low), double(*high)};
+      if (is_exact_in(literal.type.dtype, bounds.low) && is_exact_in(literal.type.dtype, bounds.high)) return bounds;
     }
     return std::nullopt;
   });

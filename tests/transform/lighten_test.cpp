@@ -53,6 +53,18 @@ TEST_P(Lighten, LeavesOutWhatChangesNothing) {
     EXPECT_EQ(std::memcmp(before[i].data->data(), after[i].data->data(), std::size_t(before[i].type.bytes())), 0);
 }
 
+// Each device reduces its part of an operand once, wherever the results go.
+TEST(LightenApart, ReducesAnOperandOnce) {
+  const Graph graph = parse_graph(
+      "f(%0: float32[4,6]) {\n%1 = reduce_sum(%0) {axes = [1]} : float32[4]\n%2 = sin(%1) : float32[4]\n"
+      "%3 = reduce_sum(%0) {axes = [1]} : float32[4]\n%4 = cos(%3) : float32[4]\nreturn %2, %4\n}\n",
+      find_op);
+  const auto lighter = transform::lightened(graph, [](const LiesAs& a, const LiesAs& b) { return a.value == b.value; });
+  ASSERT_TRUE(lighter.has_value());
+  EXPECT_EQ(std::count_if(lighter->graph.nodes.begin(), lighter->graph.nodes.end(), [](const Node& node) { return node.op->reduction; }), 1)
+      << print(lighter->graph);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Programs, Lighten,
     ::testing::Values(
@@ -63,6 +75,27 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"ProductTurnedOtherwise", "%0: float32[4,2,6], %1: float32[6,3]",
              "%2 = dot_general(%0, %1) {batch = [], contract = [2, 0]} : float32[4,2,3]\n"
              "%3 = transpose(%2) {axes = [2, 1, 0]} : float32[3,2,4]\nreturn %3\n",
+             ""},
+        Case{"ChosenByConstantsInBounds", "%0: float32[3], %1: float32[3]",
+             "%2 = constant() {value = int32[3]{3, 0, 2}} : int32[3]\n%3 = constant() {value = int32[]{0}} : int32[]\n"
+             "%4 = broadcast_in_dim(%3) {dims = [], shape = [3]} : int32[3]\n%5 = greater_equal(%2, %4) : bool[3]\n"
+             "%6 = select(%5, %0, %1) : float32[3]\n%7 = sin(%6) : float32[3]\nreturn %7\n",
+             "%2 = sin(%0) : float32[3]\nreturn %2\n"},
+        Case{"ChosenByConstantsOutOfBounds", "%0: float32[3], %1: float32[3]",
+             "%2 = constant() {value = int32[3]{3, 0, 2}} : int32[3]\n%3 = constant() {value = int32[]{3}} : int32[]\n"
+             "%4 = broadcast_in_dim(%3) {dims = [], shape = [3]} : int32[3]\n%5 = greater(%2, %4) : bool[3]\n"
+             "%6 = select(%5, %0, %1) : float32[3]\n%7 = sin(%6) : float32[3]\nreturn %7\n",
+             "%2 = sin(%1) : float32[3]\nreturn %2\n"},
+        Case{"ChosenByConstantsOnBothSides", "%0: float32[3], %1: float32[3]",
+             "%2 = constant() {value = int32[3]{3, -1, 2}} : int32[3]\n%3 = constant() {value = int32[]{0}} : int32[]\n"
+             "%4 = broadcast_in_dim(%3) {dims = [], shape = [3]} : int32[3]\n%5 = greater_equal(%2, %4) : bool[3]\n"
+             "%6 = select(%5, %0, %1) : float32[3]\n%7 = sin(%6) : float32[3]\nreturn %7\n",
+             ""},
+        Case{"ChosenByConstantsThatNoDoubleHolds", "%0: float32[2], %1: float32[2]",
+             "%2 = constant() {value = int64[2]{9007199254740993, 1}} : int64[2]\n%3 = constant() {value = int64[]{9007199254740992}} : "
+             "int64[]\n"
+             "%4 = broadcast_in_dim(%3) {dims = [], shape = [2]} : int64[2]\n%5 = less_equal(%2, %4) : bool[2]\n"
+             "%6 = select(%5, %0, %1) : float32[2]\n%7 = sin(%6) : float32[2]\nreturn %7\n",
              ""},
         Case{"ConvertedByWayOfMore", "%0: int32[4]",
              "%1 = convert(%0) {dtype = int64} : int64[4]\n%2 = convert(%1) {dtype = float32} : float32[4]\nreturn %2\n",
