@@ -21,10 +21,12 @@ struct CustomDerivative {
   };
   std::string name = "f";    // of the function, for errors
   std::size_t captured = 0;  // the last so many parameters came from around the function; they must not vary
-  // One of the two. jvp has the function's parameters and then a tangent for each that is not captured, and the results and then their
+  // One of the three. jvp has the function's parameters and then a tangent for each that is not captured, and the results and then their
   // tangents; those of integers and bool are there and mean nothing.
   std::function<Graph()> jvp = {};
   std::function<Passes()> vjp = {};
+  // Of the function's parameters and results: what is differentiated, and computed, in its place.
+  std::function<Graph()> instead = {};
 };
 
 // The body with this derivative attached.

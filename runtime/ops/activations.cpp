@@ -15,7 +15,6 @@ ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
   return converted(b, x, inexact(b.type(x).dtype));
 }
-ValueId choose(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) { return b.emit1(kSelect, {condition, x, y}); }
 ValueId zeros(GraphBuilder& b, ValueId x) { return filled(b, b.type(x), 0.0); }
 ValueId times(GraphBuilder& b, ValueId x, double factor) { return binary(b, kMul, x, factor); }
 double number_or(const Attrs& attrs, std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; }
@@ -32,9 +31,9 @@ ValueId number_value(GraphBuilder& b, const Arg& x) { return value_of(b, x, inex
 // x above 0, else outer expm1(x / inner): the exponential sees no large numbers, so that gradients stay finite.
 ValueId exponential_tail(GraphBuilder& b, ValueId x, double outer, double inner) {
   ValueId positive = binary(b, kGreater, x, 0.0);
-  ValueId safe = choose(b, positive, zeros(b, x), x);
+  ValueId safe = where(b, positive, zeros(b, x), x);
   if (inner != 1) safe = binary(b, kDiv, safe, inner);
-  return choose(b, positive, x, times(b, unary(b, kExpm1, safe), outer));
+  return where(b, positive, x, times(b, unary(b, kExpm1, safe), outer));
 }
 
 Values expand_elu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
@@ -59,7 +58,9 @@ ValueId relu6(GraphBuilder& b, ValueId x) {
     GraphBuilder& body = at[0].builder();
     return Term(body, binary(body, kMinimum, binary(body, kMaximum, at[0].id(), 0.0), 6.0));
   };
-  auto tangent = [](const Terms& at, const Term&, const Terms& tangents) { return where((at[0] > 0.0) & (at[0] < 6.0), tangents[0], 0.0); };
+  auto tangent = [](const Terms& at, const Term&, const Terms& tangents) {
+    return selected((at[0] > 0.0) & (at[0] < 6.0), tangents[0], 0.0);
+  };
   return with_derivative({Term(b, x)}, {value, tangent}).id();
 }
 Values expand_relu6(GraphBuilder& b, const OpDef&, Args args, const Attrs&) { return {relu6(b, real_value(b, args[0]))}; }
@@ -73,8 +74,8 @@ Values expand_hard_tanh(GraphBuilder& b, const OpDef&, Args args, const Attrs&) 
   ValueId x = value_of(b, args[0]);
   if (b.type(x).dtype == DType::kBool) x = as_default_integer(b, x);
   auto constant = [&](double value) { return filled(b, b.type(x), value); };
-  ValueId low = choose(b, binary(b, kLess, x, -1.0), constant(-1), x);
-  return {choose(b, binary(b, kGreater, x, 1.0), constant(1), low)};
+  ValueId low = where(b, binary(b, kLess, x, -1.0), constant(-1), x);
+  return {where(b, binary(b, kGreater, x, 1.0), constant(1), low)};
 }
 Values expand_soft_sign(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   ValueId x = number_value(b, args[0]);

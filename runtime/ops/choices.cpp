@@ -1,4 +1,4 @@
-// numpy.select, choose, ravel_multi_index, ix_, jax.lax.select_n: values chosen among several, and indices as numbers.
+// where, numpy.select, choose, ravel_multi_index, ix_, jax.lax.select_n: values chosen among several, and indices as numbers.
 #include <algorithm>
 
 #include "runtime/ops/compose.h"
@@ -28,8 +28,10 @@ Term chosen(const Term& which, std::span<const Term> cases, std::int64_t first) 
   const std::size_t half = cases.size() / 2;
   const std::int64_t middle = first + std::int64_t(half);
   const Term is_before = which < middle;
-  return where(is_before, chosen(which, cases.first(half), first), chosen(which, cases.subspan(half), middle));
+  return selected(is_before, chosen(which, cases.first(half), first), chosen(which, cases.subspan(half), middle));
 }
+
+Values expand_where(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) { return kSelect.expand(b, kSelect, args, attrs); }
 
 // By the number of the first condition that holds, as in JAX: 0, the default's, where none does.
 Values expand_select(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
@@ -84,7 +86,7 @@ Values expand_select_n(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
           op.name, which.text(), cases[0].text(), each.text());
   if (cases.size() == 1) return {cases[0].id()};
   const Term all = which.rank() == 0 ? broadcast(which, cases[0].shape()) : which;
-  return {which.dtype() == DType::kBool ? where(all, cases[1], cases[0]).id() : chosen(all, cases, 0).id()};
+  return {which.dtype() == DType::kBool ? selected(all, cases[1], cases[0]).id() : chosen(all, cases, 0).id()};
 }
 
 Values expand_ravel_multi_index(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -127,8 +129,17 @@ constexpr AttrDef kRavelAttrs[] = {
 
 }  // namespace
 
-extern const OpDef kNumpySelect, kChoose, kSelectN, kRavelMultiIndex, kIx;
+extern const OpDef kWhere, kNumpySelect, kChoose, kSelectN, kRavelMultiIndex, kIx;
 
+// JAX jits it, unlike lax.select: what it gives with its derivative comes together.
+const OpDef kWhere = compiled_alone(composite_of({"where",
+                                                  "x where the condition holds, else y: args condition, x, y, with broadcasting.",
+                                                  expand_where,
+                                                  3,
+                                                  3,
+                                                  {},
+                                                  {},
+                                                  Weakness::kOfOthers}));
 const OpDef kNumpySelect = composite_of(
     {"numpy.select", "The choice of the first condition that holds: args [conditions, as many choices, default].", expand_select, 3, -1});
 const OpDef kChoose =

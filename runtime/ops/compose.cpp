@@ -1,5 +1,7 @@
 #include "runtime/ops/compose.h"
 
+#include <optional>
+
 #include "runtime/ops/moves.h"
 #include "runtime/ops/reductions.h"
 #include "runtime/ops/registry.h"
@@ -17,6 +19,8 @@ std::vector<Term> call_all(GraphBuilder& b, std::string_view op, const std::vect
   SL_CHECK(def != nullptr, "no op is called {}", op);
   std::vector<Arg> args;
   for (const Item& operand : operands) args.push_back(operand.arg);
+  std::optional<GraphBuilder::OpenCall> open;
+  if (def->compiled_alone) open.emplace(b);
   std::vector<Term> results;
   for (ValueId id : def->expand(b, *def, args, attrs)) results.emplace_back(b, id);
   return results;
@@ -45,7 +49,9 @@ Term operator!=(const Term& x, const Item& y) { return binary_call("not_equal", 
 Term operator&(const Term& x, const Term& y) { return binary_call("and", x, y); }
 Term operator|(const Term& x, const Term& y) { return binary_call("or", x, y); }
 Term operator!(const Term& x) { return call("logical_not", x); }
-Term where(const Term& condition, const Item& x, const Item& y) { return call(condition.builder(), "select", {condition, x, y}); }
+Term where(const Term& condition, const Item& x, const Item& y) { return call(condition.builder(), "where", {condition, x, y}); }
+ValueId where(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) { return where(Term(b, condition), Term(b, x), Term(b, y)).id(); }
+Term selected(const Term& condition, const Item& x, const Item& y) { return call(condition.builder(), "select", {condition, x, y}); }
 
 Term converted(const Term& x, DType dtype) { return {x.builder(), converted(x.builder(), x.id(), dtype)}; }
 Term as_inexact(const Term& x) { return converted(x, inexact(x.dtype())); }

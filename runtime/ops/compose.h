@@ -69,7 +69,10 @@ Term operator!=(const Term& x, const Item& y);
 Term operator&(const Term& x, const Term& y);
 Term operator|(const Term& x, const Term& y);
 Term operator!(const Term& x);
+// jax.numpy.where and jax.lax.select: the first is a call of its own (runtime/graph/call.h), the second one is none.
 Term where(const Term& condition, const Item& x, const Item& y);
+ValueId where(GraphBuilder& b, ValueId condition, ValueId x, ValueId y);
+Term selected(const Term& condition, const Item& x, const Item& y);
 
 Term converted(const Term& x, DType dtype);
 // Integers and bool as float32, those of 64 bits as float64.

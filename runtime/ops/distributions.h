@@ -34,6 +34,12 @@ std::span<const Distribution> discrete_distributions();
 
 inline constexpr double kNoChance = -std::numeric_limits<double>::infinity(), kNoValue = std::numeric_limits<double>::quiet_NaN();
 
+// A function that JAX jits, called from another one or by the user.
+template <DistributionFunction function>
+Term compiled(DistributionTerms given) {
+  const GraphBuilder::OpenCall open(given[0].builder());
+  return function(given);
+}
 template <DistributionFunction function>
 Term exp_of(DistributionTerms given) {
   return call("exp", function(given));

@@ -37,8 +37,8 @@ Term from_above(Given g) {
 }
 
 Term norm_logpdf(Given g) {
-  const Term variance = call("square", g[2]);
-  return (log(2 * M_PI * variance) + call("square", g[0] - g[1]) / variance) / -2.0;
+  const Term variance = call("square", g[2]), scale = log(2 * M_PI * variance), distance = call("square", g[0] - g[1]) / variance;
+  return (scale + distance) / -2.0;
 }
 Term norm_cdf(Given g) { return call("ndtr", scaled(g)); }
 Term norm_logcdf(Given g) { return call("log_ndtr", scaled(g)); }
@@ -77,7 +77,8 @@ constexpr DistributionMember kExpon[] = {
 Term laplace_logpdf(Given g) { return -(call("abs", g[0] - g[1]) / g[2] + log(2.0 * g[2])); }
 Term laplace_cdf(Given g) {
   const Term z = scaled(g);
-  return where(z <= 0.0, 0.5 * exp(z), 1.0 - 0.5 * exp(-z));
+  const Term below = 0.5 * exp(z);
+  return selected(z <= 0.0, below, 1.0 - 0.5 * exp(-z));
 }
 constexpr DistributionMember kLaplace[] = {{"logpdf", laplace_logpdf}, {"pdf", exp_of<laplace_logpdf>}, {"cdf", laplace_cdf}};
 
@@ -203,7 +204,10 @@ Term gennorm_cdf(Given g) { return 0.5 * (1.0 + call("sign", g[0]) * call2("gamm
 constexpr DistributionMember kGennorm[] = {
     {"logpdf", gennorm_logpdf, kWeak}, {"pdf", exp_of<gennorm_logpdf>, kWeak}, {"cdf", gennorm_cdf, kWeak}};
 
-Term vonmises_logpdf(Given g) { return where(g[1] > 0.0, g[1] * (call("cos", g[0]) - 1.0) - log(2 * M_PI * call("i0e", g[1])), kNoValue); }
+Term vonmises_logpdf(Given g) {
+  const Term is_shape = g[1] > 0.0, height = g[1] * (call("cos", g[0]) - 1.0);  // in JAX's order
+  return where(is_shape, height - log(2 * M_PI * call("i0e", g[1])), kNoValue);
+}
 constexpr DistributionMember kVonmises[] = {{"logpdf", vonmises_logpdf, kWeak}, {"pdf", exp_of<vonmises_logpdf>, kWeak}};
 
 // In JAX's order, and with both squares, as gradients are summed up so.
@@ -234,29 +238,34 @@ Term log_mass(const Term& low_end, const Term& high_end) {
   const Term &a = ends[0], &b = ends[1], is_left = b <= 0.0, is_right = a > 0.0, is_central = !(is_left | is_right);
   const Term low = where(is_right, -b, a), high = where(is_right, -a, b), log_high = call("log_ndtr", high);
   const Term tail = log_difference(log_high, call("log_ndtr", low));
-  const Term below = call("ndtr", a), central = call("log1p", -below - call("ndtr", -b));
+  const Term below = -call("ndtr", a), above = call("ndtr", -b), central = call("log1p", below - above);
   return where(is_central, central, tail);
 }
 Term truncnorm_logpdf(Given g) {
   const std::vector<Term> normal{g[0], g[3], g[4]};
-  const Term z = scaled(g), value = norm_logpdf(normal) - log_mass(g[1], g[2]);
-  return where(g[1] >= g[2], kNoValue, where((z < g[1]) | (z > g[2]), kNoChance, value));
+  const Term density = norm_logpdf(normal), value = density - log_mass(g[1], g[2]), z = scaled(g), is_below = z < g[1];
+  const Term inside = where(is_below | (z > g[2]), kNoChance, value);
+  return where(g[1] >= g[2], kNoValue, inside);
 }
 Term truncnorm_logcdf(Given g) {
   const std::vector<Term> all = together({g[0], g[1], g[2]});
   const Term &a = all[1], &b = all[2], z = (all[0] - g[3]) / g[4], mass = log_mass(a, b);
   const Term below = log_mass(a, z) - mass, above = log_mass(z, b) - mass;
-  const Term is_above = z >= b, is_below = z <= a, is_near = below > -0.1;
-  const Term inside = where(is_below, kNoChance, where(is_near, call("log1p", -exp(above)), below));
-  return where(a >= b, kNoValue, where(is_above, 0.0, inside));
+  // By the first condition that holds, as in JAX; the third one where `below` cancels.
+  const Term inside =
+      call(z.builder(), "numpy.select", {z >= b, z <= a, below > -0.1, z > a, 0.0, kNoChance, call("log1p", -exp(above)), below, 0});
+  return where(a >= b, kNoValue, inside);
 }
 Term truncnorm_logsf(Given g) {
   const std::vector<Term> other{-g[0], -g[2], -g[1], -g[3], g[4]};
-  return truncnorm_logcdf(other);
+  return compiled<truncnorm_logcdf>(other);
 }
-constexpr DistributionMember kTruncnorm[] = {{"logpdf", truncnorm_logpdf},      {"pdf", exp_of<truncnorm_logpdf>},
-                                             {"cdf", exp_of<truncnorm_logcdf>}, {"logcdf", truncnorm_logcdf},
-                                             {"sf", exp_of<truncnorm_logsf>},   {"logsf", truncnorm_logsf}};
+constexpr DistributionMember kTruncnorm[] = {{"logpdf", compiled<truncnorm_logpdf>},
+                                             {"pdf", exp_of<compiled<truncnorm_logpdf>>},
+                                             {"cdf", compiled<exp_of<compiled<truncnorm_logcdf>>>},
+                                             {"logcdf", compiled<truncnorm_logcdf>},
+                                             {"sf", compiled<exp_of<compiled<truncnorm_logsf>>>},
+                                             {"logsf", compiled<truncnorm_logsf>}};
 
 constexpr DistributionParameter kLocScale[] = {{"loc", 0}, {"scale", 1}}, kABLocScale[] = {{"a"}, {"b"}, {"loc", 0}, {"scale", 1}},
                                 kALocScale[] = {{"a"}, {"loc", 0}, {"scale", 1}}, kBLocScale[] = {{"b"}, {"loc", 0}, {"scale", 1}},

@@ -41,14 +41,20 @@ Term binom_logpmf(Given g) {
 }
 constexpr DistributionMember kBinom[] = {{"logpmf", binom_logpmf, kWeak}, {"pmf", exp_of<binom_logpmf>, kWeak}};
 
+// In JAX's order, step by step: operands that lie otherwise are met in it.
 Term betabinom_logpmf(Given g) {
   const Term &n = g[1], &a = g[2], &b = g[3], &loc = g[4], k = call("floor", g[0]) - loc;
-  const Term choices = -(call("log1p", n) + call2("betaln", n - k + 1.0, k + 1.0));
-  const Term value = choices + (call2("betaln", k + a, n - k + b) - call2("betaln", a, b));
-  const Term is_without = (k < -loc) | (k > n) | (k + a <= 0.0), is_undefined = (n < 0.0) | (a <= 0.0) | (b <= 0.0);
-  return where(is_undefined, kNoValue, where(is_without, kNoChance, where((k == 0.0) & (n == 0.0), 0.0, value)));
+  const Term rest = call("log1p", n), left = n - k + 1.0, choices = -(rest + call2("betaln", left, k + 1.0));
+  const Term first = k + a, second = n - k + b, of_both = call2("betaln", first, second);
+  Term value = choices + (of_both - call2("betaln", a, b));
+  const Term is_none = k == 0.0, is_certain = is_none & (n == 0.0);
+  value = where(is_certain, 0.0, value);
+  const Term is_below = k < -loc, is_outside = is_below | (k > n), is_without = is_outside | (k + a <= 0.0);
+  value = where(is_without, kNoChance, value);
+  const Term is_negative = n < 0.0, is_undefined = (is_negative | (a <= 0.0)) | (b <= 0.0);
+  return where(is_undefined, kNoValue, value);
 }
-constexpr DistributionMember kBetabinom[] = {{"logpmf", betabinom_logpmf}, {"pmf", exp_of<betabinom_logpmf>}};
+constexpr DistributionMember kBetabinom[] = {{"logpmf", compiled<betabinom_logpmf>}, {"pmf", exp_of<compiled<betabinom_logpmf>>}};
 
 Term geom_logpmf(Given g) {
   const Term k = counted(g);

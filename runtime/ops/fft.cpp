@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "runtime/ops/derive.h"
@@ -178,6 +179,7 @@ Values expand_fft(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   std::size_t last = request.axes.size() - 1;
   for (std::size_t i = 0; i < request.axes.size(); ++i)
     if (request.lengths[i] >= 0) x = fitted(b, x, request.axes[i], fft_read_size(i == last ? kKind : kOthers, request.lengths[i]));
+  std::optional<GraphBuilder::OpenCall> open(std::in_place, b);  // JAX jits lax.fft
   x = kKind == FftKind::kRealForward ? real_value(b, op, x) : complex_value(b, x);
   auto run = [&](std::size_t i, FftKind kind) {
     x = one_axis(b, op, x, kind, request.axes[i], request.lengths[i]);
@@ -187,6 +189,7 @@ Values expand_fft(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   if (kKind == FftKind::kRealForward) run(last, kKind);
   for (std::size_t i = last + (kReal ? 0 : 1); i-- > 0;) run(i, kOthers);
   if (kKind == FftKind::kRealInverse) run(last, kKind);
+  open.reset();
   double factor = norm_factor(op, attrs, is_inverse(kKind), count);
   return {factor == 1 ? x : binary(b, kMul, x, factor)};
 }

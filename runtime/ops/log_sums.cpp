@@ -17,7 +17,7 @@ constexpr double kLogOfBase = kBase == 2 ? M_LN2 : 1;
 // x between -limit and limit, whole turns left out.
 Term wrapped(const Term& x, double limit) {
   const Term rest = call(x.builder(), "fmod", {x + limit, 2 * limit});
-  return where(rest < 0.0, rest + 2 * limit, rest) - limit;
+  return selected(rest < 0.0, rest + 2 * limit, rest) - limit;
 }
 
 // max(x, y) + log1p(exp(-|x - y|)); NaN passed on. Of complex numbers, with the imaginary part in one turn.
@@ -30,7 +30,7 @@ Term log_sum(const Terms& xy) {
   };
   if (!is_complex(x.dtype())) {
     const Term difference = x - y;
-    return where(difference != difference, x + y, sum_at(-call("abs", difference)));
+    return selected(difference != difference, x + y, sum_at(-call("abs", difference)));
   }
   const Term sum = sum_at((x + y) - larger * 2.0);
   const Term angle = wrapped(call("imag", sum), M_PI / kLogOfBase<kBase>);
@@ -42,7 +42,7 @@ template <int kBase>
 Term share(const Term& x, const Term& sum) {
   auto finite = [](const Term& z) {
     const Term size = is_complex(z.dtype()) ? call("real", z) : z;
-    return where(size == std::numeric_limits<double>::infinity(), 0.0, z);
+    return selected(size == std::numeric_limits<double>::infinity(), 0.0, z);
   };
   return power_of<kBase>(finite(x) - finite(sum));
 }

@@ -60,6 +60,14 @@ std::pair<Terms, Terms> parted(const Terms& terms, std::size_t count) {
   return {{terms.begin(), middle}, {middle, terms.end()}};
 }
 
+Term called_with(const Terms& operands, const std::function<Term(const Terms&)>& value, CustomDerivative derivative) {
+  GraphBuilder& b = operands[0].builder();
+  auto results = [&](const Terms& params) { return Terms{value(params)}; };
+  Graph function = graph_of(Surroundings(b), "function", types_of(operands), results);
+  const GraphRef body = shardlab::with_derivative(std::move(function), std::move(derivative));
+  return {b, b.emit1(kCustomJvpCall, ids(operands), Attrs{{"bodies", Bodies{body}}})};
+}
+
 }  // namespace
 
 Terms repeated_while(const Terms& constants, const Terms& init, const std::function<Term(const Terms&, const Terms&)>& condition,
@@ -107,8 +115,7 @@ Terms either(const Term& condition, const Terms& operands, const std::function<T
 }
 
 Term with_derivative(const Terms& operands, const DerivedFunction& function) {
-  GraphBuilder& b = operands[0].builder();
-  const Surroundings around(b);
+  const Surroundings around(operands[0].builder());
   const Types types = types_of(operands);
   CustomDerivative derivative;
   derivative.jvp = [=] {
@@ -120,9 +127,16 @@ Term with_derivative(const Terms& operands, const DerivedFunction& function) {
       return Terms{value, function.tangent(given, value, tangents)};
     });
   };
-  auto value = [&](const Terms& params) { return Terms{function.value(params)}; };
-  const GraphRef body = shardlab::with_derivative(graph_of(around, "function", types, value), std::move(derivative));
-  return {b, b.emit1(kCustomJvpCall, ids(operands), Attrs{{"bodies", Bodies{body}}})};
+  return called_with(operands, function.value, std::move(derivative));
+}
+
+Term with_another_derivative(const Terms& operands, const std::function<Term(const Terms&)>& value,
+                             const std::function<Term(const Terms&)>& instead) {
+  CustomDerivative derivative;
+  derivative.instead = [around = Surroundings(operands[0].builder()), types = types_of(operands), instead] {
+    return graph_of(around, "instead", types, [&](const Terms& params) { return Terms{instead(params)}; });
+  };
+  return called_with(operands, value, std::move(derivative));
 }
 
 }  // namespace shardlab::ops

@@ -25,5 +25,8 @@ struct DerivedFunction {
 };
 // Its value, as jax.custom_jvp would give it. All operands have tangents.
 Term with_derivative(const Terms& operands, const DerivedFunction& function);
+// What `value` gives of the operands; where it is differentiated, `instead` stands for it, value and derivative.
+Term with_another_derivative(const Terms& operands, const std::function<Term(const Terms&)>& value,
+                             const std::function<Term(const Terms&)>& instead);
 
 }  // namespace shardlab::ops

@@ -1,6 +1,7 @@
 // Reductions of jax.numpy that leave NaN out, and others made of several: nansum …, ptp, count_nonzero.
 #include <limits>
 
+#include "runtime/ops/compose.h"
 #include "runtime/ops/named_operands.h"
 #include "runtime/ops/reductions.h"
 #include "runtime/ops/registry.h"
@@ -27,7 +28,7 @@ Attrs without_dtype(const Attrs& attrs) {
 ValueId is_nan(GraphBuilder& b, ValueId x) { return b.emit1(kNotEqual, {x, x}); }
 ValueId replaced(GraphBuilder& b, ValueId x, double value) {
   if (!is_inexact(b.type(x).dtype)) return x;
-  return b.emit1(kSelect, {is_nan(b, x), filled(b, b.type(x), value), x});
+  return where(b, is_nan(b, x), filled(b, b.type(x), value), x);
 }
 // How many elements are numbers, in the float type of x.
 ValueId count_of_numbers(GraphBuilder& b, ValueId x, Args args, const Attrs& attrs) {
@@ -50,7 +51,7 @@ Values expand_nan_extremum(GraphBuilder& b, const OpDef&, Args args, const Attrs
   ValueId result = applied(b, name, replaced(b, x, kMaximum ? -kInfinity : kInfinity), args, attrs);
   if (attrs.has("initial")) return {result};
   ValueId nothing = applied(b, "all", is_nan(b, x), args, attrs);
-  return {b.emit1(kSelect, {nothing, filled(b, b.type(result), kNan), result})};
+  return {where(b, nothing, filled(b, b.type(result), kNan), result)};
 }
 
 ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
@@ -77,13 +78,13 @@ ValueId nanvar(GraphBuilder& b, Args args, const Attrs& attrs) {
   kept.set("keepdims", true);
   Shape shape = b.shape(x);
   ValueId mean = broadcast_to(b, nanmean(b, x, args, kept), shape);
-  ValueId centered = b.emit1(kSelect, {is_nan(b, x), filled(b, b.type(x), 0.0), b.emit1(kSub, {x, mean})});
+  ValueId centered = where(b, is_nan(b, x), filled(b, b.type(x), 0.0), b.emit1(kSub, {x, mean}));
   const bool has_parts = is_complex(b.type(x).dtype);
   ValueId square = b.emit1(kMul, {centered, has_parts ? b.emit1(kConj, {centered}) : centered});
   ValueId total = applied(b, "sum", has_parts ? b.emit1(kReal, {square}) : square, args, own);
   ValueId divisor = binary(b, kSub, count_of_numbers(b, x, args, own), double(attrs.integer("ddof", 0)));
   ValueId is_empty = binary(b, kLessEqual, divisor, 0.0);
-  return converted(b, b.emit1(kSelect, {is_empty, filled(b, b.type(total), kNan), b.emit1(kDiv, {total, divisor})}), result);
+  return converted(b, where(b, is_empty, filled(b, b.type(total), kNan), b.emit1(kDiv, {total, divisor})), result);
 }
 Values expand_nanvar(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) { return {nanvar(b, args, attrs)}; }
 Values expand_nanstd(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) { return {unary(b, kSqrt, nanvar(b, args, attrs))}; }

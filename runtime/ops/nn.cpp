@@ -38,7 +38,7 @@ std::optional<ValueId> mask_of(GraphBuilder& b, const OpDef& op, Args args, cons
   return mask;
 }
 ValueId masked(GraphBuilder& b, ValueId x, std::optional<ValueId> mask, double otherwise) {
-  return mask ? b.emit1(kSelect, {broadcast_to(b, *mask, b.shape(x)), x, filled(b, b.type(x), otherwise)}) : x;
+  return mask ? where(b, broadcast_to(b, *mask, b.shape(x)), x, filled(b, b.type(x), otherwise)) : x;
 }
 
 Values expand_softmax(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -73,7 +73,7 @@ Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     ValueId factors = value_of(b, *given, b.type(x).dtype);
     check_broadcasts_to(op.name, b.shape(factors), b.shape(x));
     weights = broadcast_to(b, factors, b.shape(x));
-    x = b.emit1(kSelect, {binary(b, kNotEqual, *weights, 0.0), x, filled(b, b.type(x), -kInfinity)});
+    x = where(b, binary(b, kNotEqual, *weights, 0.0), x, filled(b, b.type(x), -kInfinity));
   }
   ValueId size = has_parts ? b.emit1(kReal, {x}) : x;
   ValueId maximum = binary(b, kMaximum, reduced(b, kReduceMax, masked(b, size, mask, -kInfinity), axes, false), -kInfinity);
@@ -85,8 +85,8 @@ Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   ValueId total = reduced(b, kReduceSum, masked(b, exponentials, mask, 0), axes, keepdims);
   if (has_parts) return {b.emit1(kAdd, {unary(b, kLog, total), finite})};
   if (weights)
-    return {b.emit1(kSelect, {binary(b, kLess, total, 0.0), filled(b, b.type(total), std::numeric_limits<double>::quiet_NaN()),
-                              b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})})};
+    return {where(b, binary(b, kLess, total, 0.0), filled(b, b.type(total), std::numeric_limits<double>::quiet_NaN()),
+                  b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite}))};
   return {b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})};
 }
 

@@ -24,8 +24,7 @@ Values inexact_pair_apart(GraphBuilder& b, const OpDef& op, Args args) {
 }
 ValueId is_nan(GraphBuilder& b, ValueId x) { return b.emit1(kNotEqual, {x, x}); }
 ValueId either(GraphBuilder& b, ValueId x, ValueId y) { return b.emit1(kOr, {x, y}); }
-ValueId choose(GraphBuilder& b, ValueId condition, ValueId x, ValueId y) { return b.emit1(kSelect, {condition, x, y}); }
-ValueId choose(GraphBuilder& b, ValueId condition, double x, ValueId y) { return choose(b, condition, filled(b, b.type(y), x), y); }
+ValueId number_where(GraphBuilder& b, ValueId condition, double x, ValueId y) { return where(b, condition, filled(b, b.type(y), x), y); }
 ValueId truth_like(GraphBuilder& b, ValueId x, bool value) { return filled(b, {DType::kBool, b.shape(x)}, Scalar{value}); }
 
 // log(x) / log(base).
@@ -72,9 +71,9 @@ Values expand_hypot(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   ValueId is_infinite = binary(b, kOr, binary(b, kEqual, x, kInfinity), binary(b, kEqual, y, kInfinity));
   ValueId larger = binary(b, kMaximum, x, y), smaller = binary(b, kMinimum, x, y);
   ValueId is_zero = binary(b, kEqual, larger, 0.0);
-  ValueId ratio = b.emit1(kDiv, {smaller, choose(b, is_zero, 1.0, larger)});
+  ValueId ratio = b.emit1(kDiv, {smaller, number_where(b, is_zero, 1.0, larger)});
   ValueId root = unary(b, kSqrt, binary(b, kAdd, b.emit1(kMul, {ratio, ratio}), 1.0));
-  return {choose(b, is_infinite, kInfinity, choose(b, is_zero, larger, b.emit1(kMul, {larger, root})))};
+  return {number_where(b, is_infinite, kInfinity, where(b, is_zero, larger, b.emit1(kMul, {larger, root})))};
 }
 
 Values expand_heaviside(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
@@ -149,9 +148,9 @@ Values expand_nan_to_num(GraphBuilder& b, const OpDef& op, Args args, const Attr
   }
   if (!is_floating(dtype)) return {x};
   auto given = [&](std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; };
-  ValueId result = choose(b, is_nan(b, x), given("nan", 0), x);
-  result = choose(b, binary(b, kEqual, result, kInfinity), given("posinf", largest(dtype)), result);
-  return {choose(b, binary(b, kEqual, result, -kInfinity), given("neginf", -largest(dtype)), result)};
+  ValueId result = number_where(b, is_nan(b, x), given("nan", 0), x);
+  result = number_where(b, binary(b, kEqual, result, kInfinity), given("posinf", largest(dtype)), result);
+  return {number_where(b, binary(b, kEqual, result, -kInfinity), given("neginf", -largest(dtype)), result)};
 }
 
 // The other operand where one is NaN.
@@ -165,8 +164,8 @@ Values expand_extremum_without_nan(GraphBuilder& b, const OpDef& op, Args args, 
 ValueId angle_of(GraphBuilder& b, Args args) {
   ValueId x = value_of(b, args[0], inexact_beside(b, dtype_of_arg(b, args[0]), WeakKind::kReal));
   if (!is_complex(b.type(x).dtype)) {
-    ValueId turned = choose(b, binary(b, kLess, x, 0.0), filled(b, b.type(x), M_PI), filled(b, b.type(x), 0.0));
-    return choose(b, is_nan(b, x), kNan, turned);
+    ValueId turned = where(b, binary(b, kLess, x, 0.0), filled(b, b.type(x), M_PI), filled(b, b.type(x), 0.0));
+    return number_where(b, is_nan(b, x), kNan, turned);
   }
   ValueId im = unary(b, kImag, x);
   return b.emit1(kAtan2, {im, unary(b, kReal, x)});
@@ -187,19 +186,19 @@ Values expand_divmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
   const Values xy = ranked_together(b, op.name, args, promoted_dtype(b, args));
   const Term x(b, xy[0]), y(b, xy[1]);
   const ValueId rest = binary(b, kRem, xy[0], xy[1]);
-  const Term is_zero = y == 0.0, multiple = where(is_zero, x, x - Term(b, rest));
+  const Term is_zero = y == 0.0, multiple = selected(is_zero, x, x - Term(b, rest));
   const ValueId quotient = binary(b, kDiv, multiple.id(), xy[1]);
   const ValueId is_other = binary(b, kNotEqual, rest, 0.0), sign = unary(b, kSign, xy[1]);
   const ValueId is_off = b.emit1(kAnd, {is_other, binary(b, kNotEqual, sign, unary(b, kSign, rest))});
-  const ValueId remainder = choose(b, is_off, binary(b, kAdd, rest, xy[1]), rest);
-  return {unary(b, kRound, choose(b, is_off, binary(b, kSub, quotient, 1.0), quotient)), remainder};
+  const ValueId remainder = b.emit1(kSelect, {is_off, binary(b, kAdd, rest, xy[1]), rest});
+  return {unary(b, kRound, b.emit1(kSelect, {is_off, binary(b, kSub, quotient, 1.0), quotient})), remainder};
 }
 
 // The fraction, with the sign of x, and the whole part.
 Values expand_modf(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   ValueId x = inexact_value(b, args[0]);
   ValueId whole = unary(b, kTrunc, x);
-  ValueId fraction = choose(b, is_infinite(b, x), 0.0, b.emit1(kSub, {x, whole}));
+  ValueId fraction = number_where(b, is_infinite(b, x), 0.0, b.emit1(kSub, {x, whole}));
   return {fraction, whole};
 }
 
@@ -231,7 +230,7 @@ Values expand_lcm(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Values xy = whole_sizes(b, op, args);
   ValueId divisor = gcd.expand(b, gcd, std::vector<Arg>{xy[0], xy[1]}, {}).at(0);
   ValueId quotient = divide.expand(b, divide, std::vector<Arg>{xy[1], divisor}, {}).at(0);
-  return {choose(b, binary(b, kEqual, divisor, 0.0), 0.0, binary(b, kMul, xy[0], quotient))};
+  return {number_where(b, binary(b, kEqual, divisor, 0.0), 0.0, binary(b, kMul, xy[0], quotient))};
 }
 
 // |x - y| <= atol + rtol |y|; infinities are close to themselves, NaN to NaN if equal_nan says so.

@@ -118,15 +118,16 @@ Values expand_polydiv(GraphBuilder& b, const OpDef& op, Args args, const Attrs&)
   return {joined(quotient, 0).id(), rest.id()};
 }
 
-// Products of `order` numbers in a row: what differentiating or integrating so often multiplies or divides by.
-std::vector<double> falling(std::int64_t count, std::int64_t order, bool is_integral) {
+// Products of `order` numbers in a row: what differentiating or integrating so often multiplies or divides by. Turned round once more, so
+// that all who use them have one value, which lies in one way: JAX computes it, it is no constant to propagation.
+Term falling(GraphBuilder& b, DType dtype, std::int64_t count, std::int64_t order, bool is_integral) {
   std::vector<double> products;
-  for (std::int64_t i = count - 1; i >= 0; --i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     double product = 1;
     for (std::int64_t j = 0; j < order; ++j) product *= double(is_integral ? std::max<std::int64_t>(1, i - j) : i + order - j);
     products.push_back(product);
   }
-  return products;
+  return call("flip", constant_vector(b, dtype, products));
 }
 std::int64_t order_of(const OpDef& op, const Attrs& attrs) {
   std::int64_t order = attrs.integer("m", 1);
@@ -139,7 +140,7 @@ Values expand_polyder(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   std::int64_t order = order_of(op, attrs), left = p.elements() - order;
   if (order == 0) return {p.id()};
   if (left <= 0) return {sliced(p, 0, 0, 0).id()};
-  return {(sliced(p, 0, 0, left) * constant_vector(b, p.dtype(), falling(left, order, false))).id()};
+  return {(sliced(p, 0, 0, left) * falling(b, p.dtype(), left, order, false)).id()};
 }
 
 Values expand_polyint(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -153,7 +154,7 @@ Values expand_polyint(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
     if (constants.elements() == 1) constants = broadcast(reshaped(constants, {}), {order});
     if (constants.elements() != order) throw_user_error("{}: k must be a scalar or a rank-1 array of length 1 or {}", op.name, order);
   }
-  return {(joined({p, constants}, 0) / constant_vector(b, p.dtype(), falling(p.elements() + order, order, true))).id()};
+  return {(joined({p, constants}, 0) / falling(b, p.dtype(), p.elements() + order, order, true)).id()};
 }
 
 // The monic polynomial with given zeros: a product of x - zero.

@@ -41,17 +41,15 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   }
   const auto& axes = required_integers(op, attrs, "axes");
   Shape shape;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (axes[i] < 0 || axes[i] >= types[0].rank() || (i > 0 && axes[i] <= axes[i - 1]))
-      throw_user_error("{}: axes must be increasing dimensions of the operand, got {} for shape {}", op.name, text_of(axes),
+  std::vector<bool> is_reduced(std::size_t(types[0].rank()), false);
+  for (std::int64_t axis : axes) {
+    if (axis < 0 || axis >= types[0].rank() || is_reduced[std::size_t(axis)])
+      throw_user_error("{}: axes must be different dimensions of the operand, got {} for shape {}", op.name, text_of(axes),
                        text_of(types[0].shape));
-  for (int d = 0; d < types[0].rank(); ++d) {
-    if (next < axes.size() && axes[next] == d)
-      ++next;
-    else
-      shape.push_back(types[0].shape[std::size_t(d)]);
+    is_reduced[std::size_t(axis)] = true;
   }
+  for (std::size_t d = 0; d < is_reduced.size(); ++d)
+    if (!is_reduced[d]) shape.push_back(types[0].shape[d]);
   return {{types[0].dtype, shape}};
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/ops/compose.h"
 #include "runtime/ops/reductions.h"
+#include "runtime/ops/unary.h"
 
 namespace shardlab::ops {
 
@@ -52,7 +53,7 @@ std::optional<ValueId> mask_of(GraphBuilder& b, const OpDef& op, Args args, cons
 
 // x, and what changes nothing where the mask does not hold.
 ValueId masked(GraphBuilder& b, ValueId x, std::optional<ValueId> mask, const Scalar& neutral) {
-  return mask ? b.emit1(kSelect, {broadcast_to(b, *mask, b.shape(x)), x, filled(b, b.type(x), neutral)}) : x;
+  return mask ? where(b, broadcast_to(b, *mask, b.shape(x)), x, filled(b, b.type(x), neutral)) : x;
 }
 
 bool keepdims_of(const Attrs& attrs) { return attrs.flag("keepdims"); }
@@ -100,7 +101,10 @@ Values expand_sum(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attr
   DType dtype = attrs.has("dtype") ? b.type(x).dtype : summed_dtype(b, b.type(x).dtype);
   x = widened(b, converted(b, x, dtype));
   x = masked(b, x, mask_of(b, op, args, attrs, b.shape(x)), Scalar{std::int64_t(kReduction->reduction == Reduction::kProd)});
-  return {converted(b, reduced_from_initial<kReduction, kBinary>(b, x, reduced_axes(b, op, x, attrs), attrs), dtype)};
+  std::vector<int> axes = reduced_axes(b, op, x, attrs);
+  // A product's derivative multiplies in the order in which the axes were given, as JAX's.
+  if (kReduction->reduction == Reduction::kProd) axes = axes_of(op.name, attrs, "axis", b.type(x).rank()).value_or(axes);
+  return {converted(b, reduced_from_initial<kReduction, kBinary>(b, x, axes, attrs), dtype)};
 }
 
 template <const OpDef* kReduction, const OpDef* kBinary>
@@ -110,7 +114,7 @@ Values expand_extremum(GraphBuilder& b, const OpDef& op, Args args, const Attrs&
   if (auto mask = mask_of(b, op, args, attrs, b.shape(x))) {
     if (!attrs.has("initial"))
       throw_user_error("reduction operation {} does not have an identity, so to use a where mask one has to specify 'initial'", op.name);
-    x = b.emit1(kSelect, {broadcast_to(b, *mask, b.shape(x)), x, extreme(b, b.type(x), kReduction->reduction == Reduction::kMin)});
+    x = where(b, broadcast_to(b, *mask, b.shape(x)), x, extreme(b, b.type(x), kReduction->reduction == Reduction::kMin));
   }
   if (reduced_count(b, x, axes) == 0 && !attrs.has("initial"))
     throw_user_error("zero-size array to reduction operation {} which has no identity; got shape {}", op.name, text_of(b.shape(x)));
@@ -131,9 +135,9 @@ ValueId counted(GraphBuilder& b, ValueId mask, const TensorType& x, const std::v
   return reduced(b, kReduceSum, converted(b, converted(b, mask, DType::kInt32), x.dtype), axes, keepdims);
 }
 ValueId mean_of(GraphBuilder& b, ValueId x, std::optional<ValueId> mask, const std::vector<int>& axes, bool keepdims) {
-  ValueId total = reduced(b, kReduceSum, masked(b, x, mask, Scalar{0.0}), axes, keepdims);
-  if (mask) return b.emit1(kDiv, {total, counted(b, *mask, b.type(x), axes, keepdims)});
-  return binary(b, kDiv, total, double(reduced_count(b, x, axes)));
+  if (!mask) return binary(b, kDiv, reduced(b, kReduceSum, x, axes, keepdims), double(reduced_count(b, x, axes)));
+  ValueId count = counted(b, *mask, b.type(x), axes, keepdims);  // first, as in JAX
+  return b.emit1(kDiv, {reduced(b, kReduceSum, masked(b, x, mask, Scalar{0.0}), axes, keepdims), count});
 }
 
 Values expand_mean(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
@@ -166,15 +170,17 @@ ValueId variance(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs
   if (is_complex(b.type(x).dtype))
     centered = b.emit1(kReal, {b.emit1(kMul, {centered, b.emit1(kConj, {centered})})});
   else
-    centered = b.emit1(kMul, {centered, centered});
+    centered = unary(b, kSquare, centered);
   bool keepdims = keepdims_of(attrs);
+  std::optional<ValueId> count;
+  if (mask) count = counted(b, *mask, b.type(centered), axes, keepdims);
   ValueId total = reduced(b, kReduceSum, masked(b, centered, mask, Scalar{0.0}), axes, keepdims);
   DType result = real_dtype(attrs.has("dtype") ? inexact(attrs.dtype("dtype")) : dtype);
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  if (mask) {
-    ValueId divisor = binary(b, kSub, counted(b, *mask, b.type(centered), axes, keepdims), double(ddof));
+  if (count) {
+    ValueId divisor = binary(b, kSub, *count, double(ddof));
     ValueId quotient = b.emit1(kDiv, {total, divisor});
-    return converted(b, b.emit1(kSelect, {binary(b, kGreater, divisor, 0.0), quotient, filled(b, b.type(total), kNan)}), result);
+    return converted(b, where(b, binary(b, kGreater, divisor, 0.0), quotient, filled(b, b.type(total), kNan)), result);
   }
   std::int64_t divisor = reduced_count(b, x, axes) - ddof;
   if (divisor <= 0) return filled(b, {result, b.shape(total)}, kNan);

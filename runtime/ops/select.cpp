@@ -78,15 +78,15 @@ std::vector<TensorType> infer_clamp(const OpDef& op, const std::vector<TensorTyp
   return {types[1]};
 }
 
-// jnp.where: the condition becomes bool, everything is broadcast.
-Values expand_select(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
+// The condition becomes bool, everything is broadcast.
+Values expand_select(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   DType dtype = promoted_dtype(b, args.subspan(1));
   ValueId condition = value_of(b, args[0]);
   if (b.type(condition).dtype != DType::kBool) condition = binary(b, kNotEqual, condition, 0.0);
   Shape shape = broadcast_shapes(op.name, {b.shape(condition), shape_of_arg(b, args[1]), shape_of_arg(b, args[2])});
   condition = broadcast_to(b, condition, shape);
   ValueId x = broadcast_to(b, value_of(b, args[1], dtype), shape);
-  return b.emit(op, {condition, x, broadcast_to(b, value_of(b, args[2], dtype), shape)}, attrs);
+  return b.emit(kSelect, {condition, x, broadcast_to(b, value_of(b, args[2], dtype), shape)});
 }
 
 // lax.clamp(low, x, high); scalar limits stay scalars.
@@ -182,13 +182,10 @@ std::vector<Sample> clamp_samples() {
   return samples;
 }
 
-constexpr std::string_view kSelectAliases[] = {"where"};
-
 }  // namespace
 
 const OpDef kSelect = {.name = "select",
-                       .doc = "x where the condition is true, else y: args condition, x, y, with broadcasting.",
-                       .aliases = kSelectAliases,
+                       .doc = "x where the condition holds, else y, as lax.select: args condition, x, y, with broadcasting.",
                        .operands_min = 3,
                        .operands_max = 3,
                        .weakness = Weakness::kOfOthers,

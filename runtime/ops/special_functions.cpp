@@ -138,7 +138,7 @@ Values expand_xlogy(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 }
 Values expand_entr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
   Term x = inexact_term(b, op, args);
-  return {where(x < 0.0, -kInfinity, -xlogx(x)).id()};
+  return {selected(x < 0.0, -kInfinity, -xlogx(x)).id()};
 }
 Term relative_entropy(const Term& p, const Term& q) {
   const Term both = (p > 0.0) & (q > 0.0), none = (p == 0.0) & (q >= 0.0);
@@ -165,20 +165,23 @@ Values expand_logit(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
 Term normal_below(const Term& x) {
   constexpr double kRoot = 0.70710678118654752;
   Term w = x * kRoot, size = call("abs", w), tail = call("erfc", size);
-  return 0.5 * where(size < kRoot, 1.0 + call("erf", w), where(w > 0.0, 2.0 - tail, tail));
+  return 0.5 * selected(size < kRoot, 1.0 + call("erf", w), selected(w > 0.0, 2.0 - tail, tail));
 }
 Values expand_ndtr(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) { return {normal_below(inexact_term(b, op, args)).id()}; }
 
-// Far above 0 -ndtr(-x), far below it an asymptotic series of three terms.
+// Far above 0 -ndtr(-x), far below it an asymptotic series of three terms; in JAX's order.
 Term log_normal_below(const Terms& at) {
   const Term& x = at[0];
-  double low = x.dtype() == DType::kFloat64 ? -20 : -10, high = x.dtype() == DType::kFloat64 ? 8 : 5;
-  Term far = call(x.builder(), "minimum", {x, low}), square = far * far;
-  Term logarithm = -0.5 * square - call("log", -far) - 0.5 * std::log(2 * M_PI);
-  Term fourth = square * square;
-  Term sum = 1.0 + 3.0 / fourth - (1.0 / square + 15.0 / (fourth * square));
-  Term is_high = x > high, share = normal_below(where(is_high, -x, call(x.builder(), "maximum", {x, low})));
-  return where(is_high, -share, where(x > low, call("log", share), logarithm + call("log", sum)));
+  GraphBuilder& b = x.builder();
+  const double low = x.dtype() == DType::kFloat64 ? -20 : -10, high = x.dtype() == DType::kFloat64 ? 8 : 5;
+  const Term is_high = x > high, turned = -x, share = normal_below(where(is_high, turned, call(b, "maximum", {x, low})));
+  const Term far_above = -share, is_near = x > low, near = call("log", share);
+  const Term far = call(b, "minimum", {x, low}), half = -0.5 * call("square", far);
+  const Term logarithm = half - call("log", -far) - 0.5 * std::log(2 * M_PI);
+  const Term square = call("square", far), first = 1.0 / square, fourth = square * square, second = 3.0 / fourth;
+  const Term third = 15.0 / (fourth * square), sum = 1.0 + second, series = sum - (first + third);
+  const Term far_below = logarithm + call("log", series);
+  return where(is_high, far_above, where(is_near, near, far_below));
 }
 // The density over the share below.
 Term log_normal_tangent(const Terms& at, const Term& y, const Terms& tangents) {

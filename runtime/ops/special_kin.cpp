@@ -116,30 +116,81 @@ constexpr double kBernoulli[] = {1.0 / 12,
                                  1723168255201.0 / 759790291646040068357842010112000000.0,
                                  -7709321041217.0 / 134196726836183700385281186201600000000.0};
 
-// Hurwitz's zeta function. Source: Johansson, "Rigorous high-precision computation of the Hurwitz zeta function and its derivatives", (5).
-Term zeta(const Term& s, const Term& a) {
+// Hurwitz's zeta function, step by step in XLA's order. Source: Cephes, zeta, with nine terms and twelve of Euler and Maclaurin's sum.
+constexpr int kZetaTerms = 9, kZetaCorrections = 12;
+Term zeta(const Terms& operands) {
+  const Term &s = operands[0], &a = operands[1];
   GraphBuilder& b = s.builder();
-  const std::size_t count = a.dtype() == DType::kFloat64 ? 16 : 8;
   auto power = [&](const Term& base, const Term& exponent) { return call(b, "power", {base, exponent}); };
-  Term sum = power(a, -s);
-  for (std::size_t k = 1; k < count; ++k) sum = sum + power(a + double(k), -s);
-  const Term end = a + double(count), head = sum + power(end, 1.0 - s) / (s - 1.0), last = power(end, -s);
-  Term rising = s / end, tail = filled_like(s, 0.5) + rising * kBernoulli[0];
-  for (std::size_t j = 1; j < count; ++j) {
-    rising = rising * ((s + double(2 * j - 1)) / end) * ((s + double(2 * j)) / end);
-    tail = tail + rising * kBernoulli[j];
+  const Term is_one = s == 1.0, is_negative = a <= 0.0;
+  const Term is_pole = is_negative & (a == call("floor", a)), is_whole = s == call("floor", s);
+  const Term at_pole = selected(is_whole & (call(b, "rem", {s, 2.0}) == 0.0), filled_like(s, kInfinity), filled_like(s, kNan));
+  const Term is_undefined = is_negative & (s != call("floor", s)), is_below = s < 1.0;
+  Terms ends{a};
+  for (int k = 0; k <= kZetaTerms; ++k) ends.push_back(ends.back() + 1.0);
+  const Term &end = ends.back(), falls = -s, last = power(end, falls), last_size = call("abs", last);
+  Term sum = power(a, falls);
+  for (int k = 1; k <= kZetaTerms; ++k) sum = sum + power(ends[std::size_t(k)], falls);
+  const Term is_exact = last_size < call("abs", sum) * double(std::numeric_limits<float>::denorm_min());
+  const Term head = sum + last * end / (s - 1.0), ratio = s / end;
+  auto factor = [&](int k) {
+    const Term upper = s + double(2 * k);
+    return upper * (s + double(2 * k - 1));
+  };
+  Terms factors{factor(1)};
+  const Term square = end * end, inverse = 1.0 / square;
+  for (int k = 2; k < kZetaCorrections; ++k) factors.push_back(factor(k));
+  Term tail = inverse * kBernoulli[kZetaCorrections - 1];
+  for (int k = kZetaCorrections - 1; k > 0; --k) {
+    tail = factors[std::size_t(k - 1)] * tail + kBernoulli[k - 1];
+    if (k > 1) tail = inverse * tail;
   }
-  return head + last * tail;
+  const Term value = selected(is_exact, sum, head + last * (ratio * tail + 0.5));
+  const Term defined = selected(is_below, filled_like(s, kNan), value);
+  return selected(is_one, filled_like(s, kInfinity), selected(is_pole, at_pole, selected(is_undefined, filled_like(s, kNan), defined)));
+}
+double greatest_finite(DType dtype) {
+  if (dtype == DType::kFloat64) return std::numeric_limits<double>::max();
+  if (dtype == DType::kFloat32) return double(std::numeric_limits<float>::max());
+  return dtype == DType::kFloat16 ? 65504.0 : 0x1.FEp127;
+}
+// What is differentiated, in JAX's order. Source: Johansson, "Rigorous high-precision computation of the Hurwitz zeta function and its
+// derivatives", (5).
+Term zeta_series(const Terms& operands) {
+  const Term &s = operands[0], &a = operands[1];
+  GraphBuilder& b = s.builder();
+  const int count = a.dtype() == DType::kFloat32 ? 8 : 16;
+  auto power = [&](const Term& base, const Term& exponent) { return call(b, "power", {base, exponent}); };
+  auto along = [&](const Term& operand, std::span<const double> values) {  // a dimension behind the operand's
+    Shape shape(std::size_t(operand.rank()) + 1, 1);
+    shape.back() = std::int64_t(values.size());
+    return reshaped(constant_vector(b, s.dtype(), values), shape);
+  };
+  auto summed_up = [](const Term& terms) { return summed(terms, {terms.rank() - 1}); };
+  std::vector<double> counted, divisors;
+  for (int k = 0; k < 2 * count; ++k) counted.push_back(k);
+  for (int k = 0; k < count; ++k) divisors.push_back(1 / kBernoulli[k]);
+  const Term each_s = expanded(s, s.rank()), each_a = expanded(a, a.rank());
+  const Term terms = each_a + along(a, std::span(counted).first(std::size_t(count)));
+  const Term sum = summed_up(power(terms, -each_s));
+  const Term powered = power(a + double(count), 1.0 - s), integral = powered / (s - 1.0);
+  const Term end = a + double(count), last = power(end, -s);
+  const Term rising = each_s + along(s, counted), ratios = rising / (each_a + double(count));
+  Term corrections = call("cumprod", ratios, Attrs{{"axis", std::int64_t(ratios.rank()) - 1}});
+  corrections = sliced(corrections, corrections.rank() - 1, 0, 2 * count, 2);
+  corrections = call(b, "minimum", {corrections, greatest_finite(s.dtype())}) / along(a, divisors);
+  const Term tail = last * (0.5 + summed_up(corrections));
+  return sum + integral + tail;
 }
 Values expand_zeta(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
-  const std::vector<Term> given = reals(b, op, args);
-  const Term &s = given[0], &a = given[1];
-  const Term is_whole = a == call("floor", a), is_power = s == call("floor", s);
-  const Term is_even = call(b, "remainder", {s, 2.0}) == 0.0;
-  const Term is_pole = (s == 1.0) | ((a <= 0.0) & is_whole & is_even);  // between odd powers' poles the sign changes
-  const Term is_defined = (s > 1.0) & ((a > 0.0) | (is_power & !is_whole));
-  const Term value = zeta(where(is_defined, s, 2.0), where(is_defined, a, 1.0));
-  return {where(is_defined, value, where(is_pole, filled_like(a, kInfinity), filled_like(a, kNan))).id()};
+  auto value = [](const Terms& operands) {
+    const DType dtype = operands[0].dtype();
+    Terms wide = operands;
+    if (is_half(dtype))
+      for (Term& each : wide) each = converted(each, DType::kFloat32);
+    return converted(zeta(wide), dtype);
+  };
+  return {with_another_derivative(reals(b, op, args), value, zeta_series).id()};
 }
 
 // The n-th derivative of digamma, in the order of JAX's expansion.

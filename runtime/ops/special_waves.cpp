@@ -37,13 +37,13 @@ constexpr double kFaddeeva[] = {-1.3034426067909105e-12, 3.7411838373738471e-12,
 Values expand_wofz(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   Term z = as_inexact(term(b, args[0]));
   if (!is_complex(z.dtype())) z = converted(z, z.dtype() == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64);
-  const Term is_upper = call("imag", z) >= 0.0, upper = where(is_upper, z, -z);
+  const Term is_upper = call("imag", z) >= 0.0, upper = selected(is_upper, z, -z);
   const Term iz = upper * Item(Scalar{std::complex<double>(0, 1)});
   const Term below = kWidth - iz, ratio = (kWidth + iz) / below;
   Term sum = filled_like(ratio, kFaddeeva[0]);
   for (double each : std::span(kFaddeeva).subspan(1)) sum = sum * ratio + each;
-  const Term value = 2.0 * sum / (below * below) + 1 / std::sqrt(M_PI) / below, low = where(is_upper, 0.0, z);
-  return {where(is_upper, value, 2.0 * call("exp", -(low * low)) - value).id()};
+  const Term value = 2.0 * sum / (below * below) + 1 / std::sqrt(M_PI) / below, low = selected(is_upper, 0.0, z);
+  return {selected(is_upper, value, 2.0 * call("exp", -(low * low)) - value).id()};
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Price {
 
 class AlonePlanner {
  public:
-  AlonePlanner(Emitter& emitter, bool in_place) : emitter_(emitter), problem_(emitter.problem()), in_place_(in_place) {}
+  AlonePlanner(Emitter& emitter, InPlace in_place) : emitter_(emitter), problem_(emitter.problem()), in_place_(in_place) {}
 
   void run() {
     for (NodeId n = 0; n < NodeId(problem_.graph().nodes.size()); ++n) {
@@ -43,9 +43,10 @@ class AlonePlanner {
   Candidate cheapest(NodeId n) {
     std::vector<Candidate> candidates = ways_to_compute(problem_, n, forms_at_hand(n));
     const Node& node = problem_.node(n);
-    const bool in_place = is_unary(node) && (in_place_ || widens(problem_, node));
+    const bool in_place = is_unary(node) && (in_place_ != InPlace::kWhereCheapest || widens(problem_, node));
     if (auto allowed = allowed_work(problem_, n, candidates, in_place))
       std::erase_if(candidates, [&](const Candidate& way) { return way.work > *allowed; });
+    if (in_place_ == InPlace::kAlways && node.op->elementwise) keep_in_place(n, candidates);
     if (!is_heavy(problem_.graph(), problem_.node(n)))
       for (Candidate& way : candidates) way.work = 0;
     std::vector<Candidate> best;
@@ -70,6 +71,13 @@ class AlonePlanner {
       }
     }
     return best[chosen];
+  }
+
+  // Leaves the ways whose result lies as it is wanted, where there are any.
+  void keep_in_place(NodeId n, std::vector<Candidate>& candidates) const {
+    const std::vector<Spec> in_place = wanted(n);
+    auto is_elsewhere = [&](const Candidate& way) { return way.results != in_place; };
+    if (!std::all_of(candidates.begin(), candidates.end(), is_elsewhere)) std::erase_if(candidates, is_elsewhere);
   }
 
   // Without planning the moves.
@@ -148,11 +156,11 @@ class AlonePlanner {
 
   Emitter& emitter_;
   Problem& problem_;
-  bool in_place_;
+  InPlace in_place_;
 };
 
 }  // namespace
 
-void plan_alone(Emitter& emitter, bool in_place) { AlonePlanner(emitter, in_place).run(); }
+void plan_alone(Emitter& emitter, InPlace in_place) { AlonePlanner(emitter, in_place).run(); }
 
 }  // namespace shardlab::spmd

@@ -36,9 +36,9 @@ PartitionedProgram with_results(Emitter emitter, const PartitionOptions& options
   return emitter.finish();
 }
 
-PartitionedProgram planned_alone(Problem& problem, const PartitionOptions& options) {
+PartitionedProgram planned_alone(Problem& problem, const PartitionOptions& options, InPlace in_place) {
   Emitter emitter = with_params(problem);
-  plan_alone(emitter, !options.search);
+  plan_alone(emitter, in_place);
   return with_results(std::move(emitter), options);
 }
 
@@ -73,13 +73,22 @@ bool does_less(Problem& problem, const PartitionedProgram& plan, const Partition
   return allowed && work > *allowed;
 }
 
+// Whether a plan does no more than another one, or than XLA.
+bool does_no_more(Problem& problem, const PartitionedProgram& plan, const PartitionedProgram& other) {
+  const std::int64_t work = work_per_device(problem.graph(), plan);
+  return work <= work_per_device(problem.graph(), other) || work <= allowed_work(problem).value_or(0);
+}
+
 // The plan with the fewest bytes and the least arithmetic; each op alone among equals, since it leaves inner values as propagated.
 PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
-  PartitionedProgram program = planned_alone(problem, options);
-  if (options.search && program.wire_bytes > 0)
-    if (auto together = planned_together(problem, options);
-        together && (is_less(problem.graph(), *together, program) || does_less(problem, *together, program)))
-      program = std::move(*together);
+  PartitionedProgram program = planned_alone(problem, options, options.search ? InPlace::kWhereCheapest : InPlace::kOfOneOperand);
+  if (!options.search || program.wire_bytes == 0) return program;
+  if (PartitionedProgram in_place = planned_alone(problem, options, InPlace::kAlways);
+      is_less(problem.graph(), in_place, program) && does_no_more(problem, in_place, program))
+    program = std::move(in_place);
+  if (auto together = planned_together(problem, options);
+      together && (is_less(problem.graph(), *together, program) || does_less(problem, *together, program)))
+    program = std::move(*together);
   return program;
 }
 

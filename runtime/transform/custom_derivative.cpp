@@ -37,6 +37,12 @@ WithTangents custom_jvp(GraphBuilder& b, const Node& node, const std::vector<Val
   const std::size_t own = operands.size() - custom->captured, count = node.results.size();
   WithTangents out;
   auto tangent_of = [&](std::size_t i) { return ops::instantiated(b, tangents[i], b.type(operands[i])); };
+  if (custom->instead) {
+    std::vector<ValueId> all;
+    for (std::size_t i = 0; i < own; ++i) all.push_back(tangent_of(i));
+    all.resize(operands.size(), kZero);
+    return emit_jvp(b, custom->instead(), operands, all);
+  }
   if (custom->jvp) {
     std::vector<ValueId> args = operands;
     for (std::size_t i = 0; i < own; ++i) args.push_back(tangent_of(i));
@@ -120,6 +126,8 @@ CustomDerivative batched(const CustomDerivative& custom, const Graph& body, cons
       in.insert(in.end(), dims.begin(), dims.begin() + std::ptrdiff_t(own));
       return batch(jvp(), in, repeated(0, 2 * count), axis);
     };
+  if (custom.instead)
+    out.instead = [instead = custom.instead, dims, count, axis] { return batch(instead(), dims, repeated(0, count), axis); };
   std::vector<int> param_dims;
   for (std::size_t i = 0; i < own; ++i)
     if (has_tangent(body, body.params[i])) param_dims.push_back(dims[i]);

@@ -54,6 +54,9 @@ def scanned(body, args, consts, carried, length, reverse):
     return one_or_all([*carry, *stacked])
 
 
+NAMED_OPERANDS = ("where", "weights", "b")  # attributes that name a value
+
+
 class Run:
     """The names that a document binds, once run() has run. Who wants to see what a `jit` compiles overrides compiled()."""
 
@@ -85,7 +88,7 @@ class Run:
         return call
 
     def statement(self, s, names, is_outer):
-        at = {k: v for k, v in s.items() if k not in ("let", "op", "args")}
+        at = {k: names[v] if k in NAMED_OPERANDS and isinstance(v, str) else v for k, v in s.items() if k not in ("let", "op", "args")}
         args = [names[a] if isinstance(a, str) else a for a in s["args"]]
         value = self.apply(s["op"], args, at, is_outer)
         names.update(zip(s["let"], value) if isinstance(s["let"], list) else [(s["let"], value)])
