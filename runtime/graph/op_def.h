@@ -221,6 +221,7 @@ struct OpDef {
   bool backward_first = false;  // broadcast_in_dim: only from result to operand until the last level
   bool folds = false;           // broadcast_in_dim, reshape, slice: of constants it is a constant (elementwise ops always are)
   bool broadcasts = false;      // broadcast_in_dim: of a scalar, every element is that scalar
+  bool propagates = true;       // false: erf, for which Shardy has no rule; its result lies as those who use it want it, or whole
   bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
   // Ops with bodies, and ops that stand in the body of a manual region alone; runtime/spmd/region_*.cpp partitions them.
   RegionKind region = RegionKind::kNone;

@@ -22,7 +22,8 @@ void kernel(const KernelArgs& args) {
       if (found.info() == Eigen::Success && (result.size() == 0 || found.matrixLLT().diagonal().allFinite()))
         result = RowMajor<T>(found.matrixL());
       else
-        result.setConstant(T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
+        result = RowMajor<T>(RowMajor<T>::Constant(result.rows(), result.cols(), T(std::numeric_limits<RealOf<T>>::quiet_NaN()))
+                                 .template triangularView<Eigen::Lower>());
     }
   });
 }

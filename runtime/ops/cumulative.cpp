@@ -201,9 +201,9 @@ Values in_parts(GraphBuilder& b, const Values& operands, const Attrs& attrs, int
 // jax.numpy's: over the elements in row-major order where there is no axis; sums of bool count in the default integers.
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
-  if (!attrs.has("axis")) x = reshaped(b, x, {b.type(x).elements()});  // first, as in JAX: truths are moved in bytes
+  bool is_sum = op.name == "cumsum" || op.name == "cumprod";  // of jax.numpy; the others are jax.lax's, along dimension 0 by default
+  if (is_sum && !attrs.has("axis")) x = reshaped(b, x, {b.type(x).elements()});  // first, as in JAX: truths are moved in bytes
   if (attrs.has("dtype")) x = converted(b, x, attrs.dtype("dtype"));
-  bool is_sum = op.name == "cumsum" || op.name == "cumprod";
   if (is_sum && b.type(x).dtype == DType::kBool) x = as_default_integer(b, x);
   Attrs own{{"axis", std::int64_t(normalized_axis(op.name, attrs.integer("axis", 0), b.type(x).rank()))}};
   if (attrs.flag("reverse")) own.set("reverse", true);
@@ -251,11 +251,11 @@ std::vector<Sample> samples() {
           sample(DType::kFloat32, {40, 2}, 0),     sample(DType::kFloat32, {0, 4}, 0),   sample(DType::kFloat32, {1, 4}, 0)};
 }
 
-constexpr AttrDef kAttrs[] = {
-    {"axis", AttrDef::Kind::kInteger, false, "along which it runs; over all elements in row-major order by default"},
-    {"reverse", AttrDef::Kind::kFlag, false, "whether it runs from the end"},
-    {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"},
-    {"include_initial", AttrDef::Kind::kFlag, false, "of sums and products: whether 0 or 1 comes first"}};
+constexpr AttrDef kAttrs[] = {{"axis", AttrDef::Kind::kInteger, false,
+                               "along which it runs; sums and products: over all elements in row-major order by default, others: 0"},
+                              {"reverse", AttrDef::Kind::kFlag, false, "whether it runs from the end"},
+                              {"dtype", AttrDef::Kind::kDType, false, "the dtype to compute in"},
+                              {"include_initial", AttrDef::Kind::kFlag, false, "of sums and products: whether 0 or 1 comes first"}};
 
 template <Reduction kReduction, const OpDef* kCombine, const OpDef* kReduce, const OpDef* kSelf>
 constexpr OpDef cumulative_op(std::string_view name, std::string_view doc, std::span<const std::string_view> aliases = {}) {

@@ -14,6 +14,11 @@ ValueId add_tangents(GraphBuilder& b, ValueId x, ValueId y) {
   return b.emit1(kAdd, {x, y});
 }
 
+const Node* producer_of(const GraphBuilder& b, ValueId value) {
+  const NodeId producer = b.graph().values[std::size_t(value)].producer;
+  return producer < 0 ? nullptr : &b.graph().nodes[std::size_t(producer)];
+}
+
 ValueId instantiated(GraphBuilder& b, ValueId tangent, const TensorType& type) { return tangent == kZero ? filled(b, type, 0.0) : tangent; }
 
 bool has_tangent(DType dtype) { return is_floating(dtype) || is_complex(dtype); }

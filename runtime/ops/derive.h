@@ -12,6 +12,8 @@ ValueId add_tangents(GraphBuilder& b, ValueId x, ValueId y);
 // The tangent itself; for kZero zeros of `type`.
 ValueId instantiated(GraphBuilder& b, ValueId tangent, const TensorType& type);
 bool has_tangent(DType dtype);  // floating and complex
+// The node that gives a value; nothing of a parameter. Good until the next one is emitted.
+const Node* producer_of(const GraphBuilder& b, ValueId value);
 
 // The derivative is zero wherever it exists (floor, sign, round).
 Values zero_jvp(GraphBuilder& b, const JvpArgs& args);

@@ -37,11 +37,6 @@ Shape windows_of(const GatherDims& dims, int operand_rank, const Shape& updates)
   return sizes;
 }
 
-const Node* producer_of(const GraphBuilder& b, ValueId value) {
-  const NodeId producer = b.graph().values[std::size_t(value)].producer;
-  return producer < 0 ? nullptr : &b.graph().nodes[std::size_t(producer)];
-}
-
 // The number that a value always is.
 std::optional<std::int64_t> constant_number(const GraphBuilder& b, ValueId value) {
   const Node* constant = producer_of(b, value);

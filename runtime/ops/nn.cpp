@@ -90,13 +90,13 @@ Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs
   return {b.emit1(kAdd, {unary(b, kLog, unary(b, kAbs, total)), finite})};
 }
 
-// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, or with `approximate` false x * (1 + erf(x / sqrt(2))) / 2.
+// x * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, or with `approximate` false x * erfc(-x / sqrt(2)) / 2.
 Values expand_gelu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
   ValueId x = inexact_value(b, args[0]);
   auto times = [&](ValueId value, double factor) { return binary(b, kMul, value, factor); };
   if (!attrs.flag("approximate", true)) {
-    ValueId error = unary(b, kErf, binary(b, kDiv, x, std::sqrt(2.0)));
-    return {binary(b, kDiv, b.emit1(kMul, {x, binary(b, kAdd, error, 1.0)}), 2.0)};
+    ValueId half = times(x, 0.5), turned = unary(b, kNeg, x);
+    return {b.emit1(kMul, {half, unary(b, kErfc, times(turned, std::sqrt(0.5)))})};
   }
   ValueId cube = call(b, "power", {Term(b, x), 3}).id();
   ValueId inner = times(b.emit1(kAdd, {x, times(cube, 0.044715)}), std::sqrt(2.0 / M_PI));

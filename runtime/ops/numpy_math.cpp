@@ -13,7 +13,6 @@ namespace shardlab::ops {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
@@ -163,10 +162,7 @@ Values expand_extremum_without_nan(GraphBuilder& b, const OpDef& op, Args args, 
 
 ValueId angle_of(GraphBuilder& b, Args args) {
   ValueId x = value_of(b, args[0], inexact_beside(b, dtype_of_arg(b, args[0]), WeakKind::kReal));
-  if (!is_complex(b.type(x).dtype)) {
-    ValueId turned = where(b, binary(b, kLess, x, 0.0), filled(b, b.type(x), M_PI), filled(b, b.type(x), 0.0));
-    return number_where(b, is_nan(b, x), kNan, turned);
-  }
+  if (!is_complex(b.type(x).dtype)) return b.emit1(kAtan2, {filled(b, b.type(x), 0.0), x});
   ValueId im = unary(b, kImag, x);
   return b.emit1(kAtan2, {im, unary(b, kReal, x)});
 }

@@ -1,5 +1,8 @@
 // select and clamp: elementwise ops of three operands, of which some may be scalars.
+#include <algorithm>
+
 #include "runtime/ops/derive.h"
+#include "runtime/ops/primitives.h"
 #include "runtime/ops/tile.h"
 
 namespace shardlab::ops {
@@ -132,10 +135,25 @@ Values expand_clip(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   return {high ? b.emit1(kMinimum, {broadcast_to(b, value_of(b, *high, dtype), shape), x}) : x};
 }
 
+// A mask computed once more, from the indices that it tells of.
+ValueId mask_again(GraphBuilder& b, ValueId mask) {
+  constexpr const OpDef* kOfMasks[] = {&kBroadcastInDim, &kReduceAnd, &kAnd, &kGreaterEqual, &kLessEqual};
+  const Node* node = producer_of(b, mask);
+  if (node == nullptr || std::find(std::begin(kOfMasks), std::end(kOfMasks), node->op) == std::end(kOfMasks)) return mask;
+  const OpDef& op = *node->op;
+  const Attrs attrs = node->attrs;
+  Values operands = node->operands;
+  for (ValueId& id : operands) id = mask_again(b, id);
+  return b.emit1(op, operands, attrs);
+}
+
+// What a gather fills has a mask that lies as it does. To JAX that is a part of the gather, so its tangent's has one of its own.
 Values select_jvp(GraphBuilder& b, const JvpArgs& args) {
   const TensorType type = b.type(args.results[0]);
-  ValueId x = instantiated(b, args.tangents[1], type);
-  return {b.emit1(kSelect, {args.operands[0], x, instantiated(b, args.tangents[2], type)})};
+  ValueId x = instantiated(b, args.tangents[1], type), condition = args.operands[0];
+  const Node* gather = producer_of(b, args.operands[1]);
+  if (gather != nullptr && gather->op == &kGather && gather->attrs.flag("is_filled")) condition = mask_again(b, condition);
+  return {b.emit1(kSelect, {condition, x, instantiated(b, args.tangents[2], type)})};
 }
 Values select_transpose(GraphBuilder& b, const TransposeArgs& args) {
   ValueId ct = args.cotangents[0];

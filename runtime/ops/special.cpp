@@ -97,7 +97,11 @@ constexpr std::string_view kErfInvAliases[] = {"erfinv"};
 float inverse_erf(float x) { return ErfInv()(x); }
 double inverse_erf(double x) { return ErfInv()(x); }
 
-const OpDef kErf = unary_op<Erf>("erf", "The error function of real numbers.", expand_inexact);
+constexpr OpDef unpropagated(OpDef op) {
+  op.propagates = false;
+  return op;
+}
+const OpDef kErf = unpropagated(unary_op<Erf>("erf", "The error function of real numbers.", expand_inexact));
 const OpDef kErfc = unary_op<Erfc>("erfc", "1 - erf(x), accurate for large x.", expand_inexact);
 const OpDef kErfInv = unary_op<ErfInv>("erf_inv", "The inverse of erf; infinite at -1 and 1, NaN beyond.", expand_inexact, kErfInvAliases);
 

@@ -461,6 +461,7 @@ FactorRule rule_of(const Graph& graph, const Node& node) {
 
 FactorRule propagation_rule_of(const Graph& graph, const Node& node) {
   if (node.attrs.has(kMeetsMeshes)) return {};
+  if (!node.op->propagates) return {};
   if (node.op->needs == nullptr || !node.op->reduction) return rule_of(graph, node);
   Node asked = node;
   asked.attrs.set("rule_for_propagation", true);

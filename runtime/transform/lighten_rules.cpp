@@ -185,13 +185,25 @@ std::optional<ValueId> added_where_updated(LightEmitter& e, const LightSite& sit
 }
 
 std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site) {
-  if (site.node.op != &ops::kPad) return std::nullopt;
   const TensorType result = e.type_of_original(site.node.results[0]);
-  const Box whole_result = whole(result.shape);
-  const auto needed = ops::kPad.needs({e.type(site.operands[0]), e.type(site.operands[1])}, {result}, site.node.attrs, whole_result);
+  std::vector<ValueId> operands = site.operands;
+  Attrs attrs = site.node.attrs;
+  TensorType padded = result;
+  Box seen = whole(result.shape);
+  if (site.node.op == &ops::kSlice) {
+    const Node* pad = e.producer(site.operands[0], ops::kPad);
+    if (pad == nullptr) return std::nullopt;
+    padded = e.type(site.operands[0]);
+    seen = ops::kSlice.needs({padded}, {result}, site.node.attrs, seen)[0].box;
+    operands = pad->operands;
+    attrs = pad->attrs;
+  } else if (site.node.op != &ops::kPad) {
+    return std::nullopt;
+  }
+  const auto needed = ops::kPad.needs({e.type(operands[0]), e.type(operands[1])}, {padded}, attrs, seen);
   if (result.elements() == 0 || element_count(needed[0].box) > 0) return std::nullopt;
   const Attrs everywhere{{"shape", result.shape}, {"dims", std::vector<std::int64_t>{}}};
-  return e.emit(ops::kBroadcastInDim, {site.operands[1]}, everywhere, e.like(site.node.results[0]));
+  return e.emit(ops::kBroadcastInDim, {operands[1]}, everywhere, e.like(site.node.results[0]));
 }
 
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {

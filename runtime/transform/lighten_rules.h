@@ -26,7 +26,7 @@ std::optional<ValueId> started_where_it_fits(LightEmitter& e, const LightSite& s
 std::optional<ValueId> added_where_updated(LightEmitter& e, const LightSite& site);
 // The sum of two pads with zeros, which nobody else uses, of what does not overlap along a dimension that is whole on each device: a join.
 std::optional<ValueId> joined_instead_of_added(LightEmitter& e, const LightSite& site);
-// A pad that cuts all of its operand away, or has none: its number everywhere.
+// A pad that cuts all of its operand away, or has none, or of which a slice sees the padding alone: its number everywhere.
 std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site);
 // Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x), sum(-x).
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
