@@ -32,9 +32,10 @@ Term moved(const Term& x, int from, int to) {
 Values expand_packbits(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   Term x = term(b, args[0]);
   if (is_inexact(x.dtype())) throw_user_error("{}: array should be integer or boolean, got {}", op.name, x.text());
+  x = converted(x.dtype() == DType::kBool ? x : x != 0, DType::kUint8);  // first, so that bytes are moved
   if (!attrs.has("axis")) x = raveled(x);
   int axis = normalized_axis(op.name, attrs.integer("axis", 0), x.rank()), last = x.rank() - 1;
-  x = moved(converted(x.dtype() == DType::kBool ? x : x != 0, DType::kUint8), axis, -1);
+  x = moved(x, axis, -1);
   std::int64_t size = x.size(last), bytes = (size + 7) / 8;
   if (size % 8 != 0) {
     Shape rest = x.shape();

@@ -162,13 +162,15 @@ Values expand_ediff1d(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   Term x = raveled(term(b, args[0]));
   std::int64_t size = x.elements();
   Term result = size == 0 ? x : sliced(x, 0, 1, size) - sliced(x, 0, 0, size - 1);
-  auto at_end = [&](std::string_view name) -> std::optional<Term> {
+  const std::size_t by_place = args.size() - attrs.has("to_begin") - attrs.has("to_end");
+  auto at_end = [&](std::string_view name, std::size_t place) -> std::optional<Term> {
     auto given = named_operand(op, args, attrs, name);
+    if (!given && place < by_place) given = args[place];
     if (!given) return std::nullopt;
     return raveled(Term(b, value_of(b, *given, x.dtype())));
   };
-  if (auto begin = at_end("to_begin")) result = joined({*begin, result}, 0);
-  if (auto end = at_end("to_end")) result = joined({result, *end}, 0);
+  if (auto begin = at_end("to_begin", 2)) result = joined({*begin, result}, 0);
+  if (auto end = at_end("to_end", 1)) result = joined({result, *end}, 0);
   return {result.id()};
 }
 

@@ -39,9 +39,14 @@ Values expand_attention(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     if (shape[1] == heads && heads != 1) return transposed(reshaped(x, {shape[0], groups, per_group, shape[2], shape[3]}), {2, 0, 1, 3, 4});
     return reshaped(x, {1, shape[0], 1, shape[2], shape[3]});
   };
-  if (auto bias = named_operand(op, args, attrs, "bias")) logits = logits + shaped(*bias);
+  const std::size_t by_place = args.size() - attrs.has("bias") - attrs.has("mask");
+  auto operand = [&](std::string_view name, std::size_t place) {
+    auto given = named_operand(op, args, attrs, name);
+    return !given && place < by_place ? std::optional(args[place]) : given;
+  };
+  if (auto bias = operand("bias", 3)) logits = logits + shaped(*bias);
   double least = -0.7 * double(std::numeric_limits<float>::max());
-  if (auto mask = named_operand(op, args, attrs, "mask")) logits = where(shaped(*mask), logits, least);
+  if (auto mask = operand("mask", 4)) logits = where(shaped(*mask), logits, least);
   if (attrs.flag("is_causal")) {
     Term ones(b, filled(b, {DType::kBool, {length, keys}}, 1.0));
     logits = where(call("tril", ones), logits, least);
@@ -58,6 +63,7 @@ Values expand_standardize(GraphBuilder& b, const OpDef& op, Args args, const Att
   Attrs kept{{"keepdims", true}};
   kept.set("axis", attrs.has("axis") ? integer_list_of(attrs, "axis") : std::vector<std::int64_t>{-1});
   std::optional<Arg> mask = named_operand(op, args, attrs, "where");
+  if (args.size() > 1 && !mask) throw_user_error("{}: takes one operand; give which elements take part as 'where'", op.name);
   auto mean = [&](const Term& t) {
     if (!mask) return call("mean", t, kept);
     Attrs own = kept;

@@ -88,6 +88,8 @@ Values expand_diff(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   ValueId x = value_of(b, args[0]);
   std::int64_t n = attrs.integer("n", 1);
   if (n < 0) throw_user_error("{}: order must be non-negative but got {}", op.name, n);
+  if (args.size() > std::size_t(1) + attrs.has("prepend") + attrs.has("append"))
+    throw_user_error("{}: takes one operand; give arrays before and after it as 'prepend' and 'append'", op.name);
   if (b.type(x).rank() == 0) throw_user_error("{} requires input that is at least one dimensional; got a scalar", op.name);
   int dim = normalized_axis(op.name, attrs.integer("axis", -1), b.type(x).rank());
   if (attrs.has("prepend") || attrs.has("append")) x = lengthened(b, op, args, attrs, x, dim);
