@@ -104,10 +104,10 @@ FN void cholesky(const A& a) {
         if (j <= i) w[i * n + j] = w[i * n + j] - w[i * n + k] * conj_of(w[j * n + k]);
       });
     }
-    // Where a pivot failed, all that came after is NaN, the last one too.
+    // Where a pivot failed, all that came after is NaN, the last one too: so is all of the triangle.
     bool failed = !(real_of(w[n * n - 1]) > 0);
     block_each(n * n, [&](i64 i) {
-      out[i] = failed ? element<T>(quiet_nan<f64>()) : i % n <= i / n ? shallow<T>(w[i]) : element<T>(0);
+      out[i] = i % n > i / n ? element<T>(0) : failed ? element<T>(quiet_nan<f64>()) : shallow<T>(w[i]);
     });
   }
 }
