@@ -5,6 +5,7 @@
 
 #include "runtime/ops/compose.h"
 #include "runtime/ops/elementwise.h"
+#include "runtime/ops/largest.h"
 #include "runtime/ops/loops.h"
 #include "runtime/ops/random.h"
 #include "runtime/ops/registry.h"
@@ -118,20 +119,6 @@ Values expand_is_signed_inf(GraphBuilder& b, const OpDef& op, Args args, const A
   if (is_complex(dtype)) throw_user_error("{} is not well defined for complex type {}; take a part", op.name, name_of(dtype));
   if (!is_floating(dtype)) return {truth_like(b, x, false)};
   return {binary(b, kEqual, x, kPositive ? kInfinity : -kInfinity)};
-}
-
-// The largest finite number of a dtype.
-double largest(DType dtype) {
-  switch (dtype) {
-    case DType::kBfloat16:
-      return 0x1.fep127;
-    case DType::kFloat16:
-      return 65504;
-    case DType::kFloat32:
-      return double(std::numeric_limits<float>::max());
-    default:
-      return std::numeric_limits<double>::max();
-  }
 }
 
 // NaN as 0 and infinities as the largest numbers, or what the attributes say.

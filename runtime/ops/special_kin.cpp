@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/ops/largest.h"
 #include "runtime/ops/loops.h"
 #include "runtime/ops/shapes.h"
 
@@ -149,11 +150,6 @@ Term zeta(const Terms& operands) {
   const Term defined = selected(is_below, filled_like(s, kNan), value);
   return selected(is_one, filled_like(s, kInfinity), selected(is_pole, at_pole, selected(is_undefined, filled_like(s, kNan), defined)));
 }
-double greatest_finite(DType dtype) {
-  if (dtype == DType::kFloat64) return std::numeric_limits<double>::max();
-  if (dtype == DType::kFloat32) return double(std::numeric_limits<float>::max());
-  return dtype == DType::kFloat16 ? 65504.0 : 0x1.FEp127;
-}
 // What is differentiated, in JAX's order. Source: Johansson, "Rigorous high-precision computation of the Hurwitz zeta function and its
 // derivatives", (5).
 Term zeta_series(const Terms& operands) {
@@ -178,7 +174,7 @@ Term zeta_series(const Terms& operands) {
   const Term rising = each_s + along(s, counted), ratios = rising / (each_a + double(count));
   Term corrections = call("cumprod", ratios, Attrs{{"axis", std::int64_t(ratios.rank()) - 1}});
   corrections = sliced(corrections, corrections.rank() - 1, 0, 2 * count, 2);
-  corrections = call(b, "minimum", {corrections, greatest_finite(s.dtype())}) / along(a, divisors);
+  corrections = call(b, "minimum", {corrections, largest(s.dtype())}) / along(a, divisors);
   const Term tail = last * (0.5 + summed_up(corrections));
   return sum + integral + tail;
 }
