@@ -20,6 +20,7 @@ import functions
 import idioms
 import loops
 import lookups
+import medleys
 import mixtures
 import networks
 import operands
@@ -36,7 +37,7 @@ import wide
 from draw import MESHES, RARE_MESHES, Draw
 
 KINDS = {module.__name__: module.program
-         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, idioms, loops, lookups, mixtures, networks, operands, options, per_device,
+         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, idioms, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
                         products, rearrangements, recurrent, shapes, slices, transforms, unplaced, wide)}
 
 

@@ -135,7 +135,7 @@ std::vector<Array> JitFunction::call(const Call& call, Where where) const {
     const auto open = tracer->open_call();
     const auto in = in_shardings_of(state_->options, call, where);
     auto argument = [&](std::size_t i) { return leaf_text("pjit arguments", "args", call.paths ? call.paths() : KeyPaths(), i); };
-    TreeResults results = state_->function(constrained(call.args, in, argument, where));
+    TreeResults results = state_->function(constrained(tracer->parameters(call.args, where), in, argument, where));
     const auto out =
         result_shardings(state_->options.out_shardings, results.parts, results.paths, results.leaves.size(), state_->options.name, where);
     auto result = [&](std::size_t i) { return leaf_text("pjit outputs", "result", results.paths, i); };

@@ -58,12 +58,6 @@ std::vector<std::optional<Sharding>> given_shardings(const ProgramRequest& reque
   return given;
 }
 
-bool has_checkpoint(const Graph& graph) {
-  bool has = false;
-  visit_nodes(graph, [&](const Node& node) { has |= node.op == &ops::kCheckpoint; });
-  return has;
-}
-
 void check_donated(const ProgramRequest& request) {
   for (int argnum : request.donated)
     if (argnum < 0 || argnum >= int(request.args.size()))
@@ -129,7 +123,6 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   if (!asked) asked = mesh_of(asking, nullptr);
   Graph traced = asking.trace(asking.args, asked ? asked : context.mesh());
   const AtWork planning;
-  const bool computes_again = has_checkpoint(traced);
   Graph graph = transform::with_held_operands(transform::without_calls(std::move(traced)));
   // Types that Explicit axes give are checked before, as the user wrote the loops.
   const bool is_explicit = (asked && asked->has_explicit_axes()) || (context.mesh() && context.mesh()->has_explicit_axes());
@@ -205,9 +198,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     graph = without_inspections(graph);
   }
   if (mesh->size() > 1) graph = transform::with_callbacks_on_first(graph, *mesh);
-  spmd::PartitionedProgram program =
-      planned(input, foreign,
-              {.exact_results = !request.finer_results, .lighten = computes_again ? transform::lightened_apart : transform::lightened});
+  spmd::PartitionedProgram program = planned(input, foreign, {.exact_results = !request.finer_results, .lighten = transform::lightened});
   auto executable = compile(context, std::move(program), request.name, foreign, *request.weak_results, used);
   if (!is_own) context.programs().add(key, executable);
   return executable;

@@ -1,5 +1,7 @@
 #include "runtime/exec/tracing.h"
 
+#include <set>
+
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/explicit_asked.h"
@@ -105,6 +107,14 @@ std::vector<Array> Tracer::emit(const Graph& graph, const std::vector<Array>& ar
   std::vector<Array> results;
   for (ValueId id : transform::emit_graph(builder_, graph, ids)) results.push_back(tracer_array(id));
   return results;
+}
+
+std::vector<Array> Tracer::parameters(std::vector<Array> args, Where where) {
+  std::set<ValueId> seen;
+  for (Array& arg : args)
+    if (arg.valid() && arg.impl()->tracer.get() == this && !seen.insert(arg.impl()->value).second)
+      arg = call(ops::kPassedAgain, {Operand(arg, where)}, {}, where).at(0);
+  return args;
 }
 
 void Tracer::order_results(const std::vector<Array>& results) {

@@ -43,6 +43,8 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
 
   // What is traced while the returned object lives is a call that is compiled by itself.
   [[nodiscard]] GraphBuilder::OpenCall open_call() { return GraphBuilder::OpenCall(builder_); }
+  // What the open call takes: an array that is passed several times is a parameter of its own each time.
+  std::vector<Array> parameters(std::vector<Array> args, Where where);
   // Says that the open call gives these, in this order.
   void order_results(const std::vector<Array>& results);
   std::vector<Array> call(const OpDef& op, const std::vector<Operand>& operands, const Attrs& attrs, Where where);

@@ -14,6 +14,8 @@ inline constexpr const char* kCapturedCommitted = "captured_committed";
 // The first operand, which vmap repeats along "dim" and gives back. Where shardings are in types it is cut there as the second operand is
 // along "like_dim"; nothing of it is left then.
 extern const OpDef kCutAsBatch;
+// The operand, which a call is passed a second time: a value of its own to the call's derivative.
+extern const OpDef kPassedAgain;
 // Its operands, from which something is computed again (runtime/graph/barrier.h).
 extern const OpDef kOptimizationBarrier;
 

@@ -193,7 +193,7 @@ Values jvp(GraphBuilder& b, const JvpArgs& args) {
   const std::string& reducer = args.attrs.string("reducer");
   if (reducer == "sum") return linear_jvp(b, args);
   if (reducer == "prod") return product_jvp(b, args);
-  return {b.emit1(kSelectAndGatherAdd, {args.tangents[0], args.operands[0]}, args.attrs)};
+  return {b.emit1(kSelectAndGatherAdd, {args.operands[0], args.tangents[0]}, args.attrs)};
 }
 
 // Every element gets the sum of the cotangents of the windows that see it: the cotangents spread by the strides, in windows of the same

@@ -57,9 +57,9 @@ void visit_real(DType dtype, F&& f) {
 std::vector<TensorType> gather_infer(const OpDef& op, const std::vector<TensorType>& types, const Attrs& attrs) {
   check_types(op, types, attrs);
   if (types[0].shape != types[1].shape)
-    throw_user_error("{} tangents and operand shapes must match, got {} and {}.", op.name, text_of(types[0].shape),
-                     text_of(types[1].shape));
-  return {{types[0].dtype, window_results(op.name, types[1].shape, attrs)}};
+    throw_user_error("{} tangents and operand shapes must match, got {} and {}.", op.name, text_of(types[1].shape),
+                     text_of(types[0].shape));
+  return {{types[0].dtype, window_results(op.name, types[0].shape, attrs)}};
 }
 
 FactorRule gather_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
@@ -74,12 +74,12 @@ std::vector<NeededBox> gather_needs(const std::vector<TensorType>& operands, con
                                     const Box& result) {
   std::vector<ConvWindow> windows = windows_of(attrs);
   Box box;
-  for (std::size_t d = 0; d < windows.size(); ++d) box.push_back(windows[d].elements_of(result[d], operands[1].shape[d]));
+  for (std::size_t d = 0; d < windows.size(); ++d) box.push_back(windows[d].elements_of(result[d], operands[0].shape[d]));
   return {{box, {}}, {box, {}}};
 }
 
 void gather_kernel(const KernelArgs& args) {
-  const ConstView &tangents = args.operands[0], &operand = args.operands[1];
+  const ConstView &operand = args.operands[0], &tangents = args.operands[1];
   const MutableView& out = args.results[0];
   const bool is_max = args.attrs.string("reducer") == "max";
   visit_real(out.type.dtype, [&](auto sample) {
@@ -109,13 +109,13 @@ void gather_kernel(const KernelArgs& args) {
 }
 
 Values chooser_jvp(GraphBuilder& b, const JvpArgs& args) {
-  return {args.tangents[0] == kZero ? kZero : b.emit1(args.op, {args.tangents[0], args.operands[1]}, args.attrs)};
+  return {args.tangents[1] == kZero ? kZero : b.emit1(args.op, {args.operands[0], args.tangents[1]}, args.attrs)};
 }
 
 // The windows of select_and_scatter_add lie within the operand: it is padded and dilated first, and what is due to padding is cut away.
 Values gather_transpose(GraphBuilder& b, const TransposeArgs& args) {
   const std::string reducer = args.attrs.string("reducer");
-  const TensorType type = args.operand_types[1];
+  const TensorType type = args.operand_types[0];
   const ValueId ct = args.cotangents[0];
   if (type.elements() == 0 || b.type(ct).elements() == 0) return {kZero, kZero};
   std::vector<ConvWindow> windows = windows_of(args.attrs), inside;
@@ -137,17 +137,17 @@ Values gather_transpose(GraphBuilder& b, const TransposeArgs& args) {
     return b.emit1(kPad, {x, scalar_constant(b, b.type(x).dtype, value)}, Attrs{{"padding", by}});
   };
   const double infinity = is_floating(type.dtype) ? std::numeric_limits<double>::infinity() : 0;
-  ValueId x = args.operands[1];
+  ValueId x = args.operands[0];
   if (is_padded) x = pad(x, reducer == "max" ? -infinity : infinity, padding);
-  ValueId out = b.emit1(kSelectAndScatterAdd, {ct, x}, window_attrs(reducer, inside));
+  ValueId out = b.emit1(kSelectAndScatterAdd, {x, ct}, window_attrs(reducer, inside));
   if (is_cut) out = pad(out, 0.0, back);
   if (is_padded) out = b.emit1(kSlice, {out}, Attrs{{"start", start}, {"limit", limit}, {"stride", stride}});
-  return {out, kZero};
+  return {kZero, out};
 }
 
 // The batch's dimension has windows of one element.
 std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
-  const int dim = args.operands[1].dim == kNotBatched ? args.operands[0].dim : args.operands[1].dim;
+  const int dim = args.operands[0].dim == kNotBatched ? args.operands[1].dim : args.operands[0].dim;
   std::vector<ConvWindow> windows = windows_of(args.attrs);
   windows.insert(windows.begin() + dim, {1, 1, 0, 0, 1, 1});
   Values operands;
@@ -161,23 +161,24 @@ std::vector<TensorType> scatter_infer(const OpDef& op, const std::vector<TensorT
   check_types(op, types, attrs);
   for (const ConvWindow& w : windows_of(attrs))
     if (w.low != 0 || w.high != 0 || w.lhs_dilation != 1) throw_user_error("{}: its windows lie within the operand; pad it first", op.name);
-  Shape sources = window_results(op.name, types[1].shape, attrs);
-  if (types[0].shape != sources)
+  Shape sources = window_results(op.name, types[0].shape, attrs);
+  if (types[1].shape != sources)
     throw_user_error("{}: the source must have an element for each window, shape {}, got {}", op.name, text_of(sources),
-                     text_of(types[0].shape));
-  return {types[1]};
+                     text_of(types[1].shape));
+  return {types[0]};
 }
 
-// As Shardy's: what is of one size passes, else the operand's dimension is the result's and the source's is its own.
+// As Shardy's: what is of one size passes, else the operand's dimension is the result's and the source's is its own. Operands are in XLA's
+// order, which decides where two disagree.
 FactorRule scatter_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
   FactorRule rule(operands, results);
   for (int d = 0; d < results[0].rank(); ++d) {
-    std::int64_t size = operands[1].shape[std::size_t(d)], own = operands[0].shape[std::size_t(d)];
+    std::int64_t size = operands[0].shape[std::size_t(d)], own = operands[1].shape[std::size_t(d)];
     if (size == own) {
       rule.add(size, {d, d}, {d});
     } else {
-      rule.add(own, {d, -1}, {-1}, FactorKind::kReplicate);
-      rule.add(size, {-1, d}, {d}, FactorKind::kPermute);
+      rule.add(size, {d, -1}, {d}, FactorKind::kPermute);
+      rule.add(own, {-1, d}, {-1}, FactorKind::kReplicate);
     }
   }
   return rule;
@@ -197,15 +198,15 @@ std::vector<NeededBox> scatter_needs(const std::vector<TensorType>& operands, co
   std::vector<ConvWindow> windows = windows_of(attrs);
   Box sources, seen;
   for (std::size_t d = 0; d < windows.size(); ++d) {
-    sources.push_back(windows_over(windows[d], result[d], operands[0].shape[d]));
-    seen.push_back(windows[d].elements_of(sources[d], operands[1].shape[d]));
+    sources.push_back(windows_over(windows[d], result[d], operands[1].shape[d]));
+    seen.push_back(windows[d].elements_of(sources[d], operands[0].shape[d]));
   }
-  return {{sources, {}}, {seen, {}}};
+  return {{seen, {}}, {sources, {}}};
 }
 
 // Every window that sees something of the result adds its source where it chooses, if that is here.
 void scatter_kernel(const KernelArgs& args) {
-  const ConstView &source = args.operands[0], &operand = args.operands[1];
+  const ConstView &operand = args.operands[0], &source = args.operands[1];
   const MutableView& out = args.results[0];
   const bool is_max = args.attrs.string("reducer") == "max";
   const std::vector<ConvWindow> windows = windows_of(args.attrs);
@@ -244,7 +245,7 @@ void scatter_kernel(const KernelArgs& args) {
 }
 
 Values scatter_transpose(GraphBuilder& b, const TransposeArgs& args) {
-  return {b.emit1(kSelectAndGatherAdd, {args.cotangents[0], args.operands[1]}, args.attrs), kZero};
+  return {kZero, b.emit1(kSelectAndGatherAdd, {args.operands[0], args.cotangents[0]}, args.attrs)};
 }
 
 // --- Definitions
@@ -261,13 +262,13 @@ std::vector<Sample> gather_samples() {
 }
 
 std::vector<Sample> scatter_samples() {
-  auto sample = [](DType dtype, Shape source, Shape shape, std::string_view reducer, const std::vector<ConvWindow>& windows) {
-    return Sample{{{dtype, std::move(source)}, {dtype, std::move(shape)}}, window_attrs(reducer, windows)};
+  auto sample = [](DType dtype, Shape shape, Shape source, std::string_view reducer, const std::vector<ConvWindow>& windows) {
+    return Sample{{{dtype, std::move(shape)}, {dtype, std::move(source)}}, window_attrs(reducer, windows)};
   };
-  return {sample(DType::kFloat32, {3, 4}, {6, 8}, "max", {{2, 2, 0, 0, 1, 1}, {2, 2, 0, 0, 1, 1}}),
-          sample(DType::kFloat32, {4, 6}, {6, 6}, "min", {{3, 1, 0, 0, 1, 1}, {1, 1, 0, 0, 1, 1}}),
-          sample(DType::kFloat32, {3}, {9}, "max", {{2, 3, 0, 0, 1, 2}}), sample(DType::kInt32, {4}, {7}, "max", {{1, 2, 0, 0, 1, 1}}),
-          sample(DType::kBfloat16, {5}, {8}, "max", {{4, 1, 0, 0, 1, 1}})};
+  return {sample(DType::kFloat32, {6, 8}, {3, 4}, "max", {{2, 2, 0, 0, 1, 1}, {2, 2, 0, 0, 1, 1}}),
+          sample(DType::kFloat32, {6, 6}, {4, 6}, "min", {{3, 1, 0, 0, 1, 1}, {1, 1, 0, 0, 1, 1}}),
+          sample(DType::kFloat32, {9}, {3}, "max", {{2, 3, 0, 0, 1, 2}}), sample(DType::kInt32, {7}, {4}, "max", {{1, 2, 0, 0, 1, 1}}),
+          sample(DType::kBfloat16, {8}, {5}, "max", {{4, 1, 0, 0, 1, 1}})};
 }
 
 constexpr AttrDef kAttrs[] = {{"reducer", AttrDef::Kind::kString, true, "max or min"},
@@ -282,7 +283,7 @@ constexpr AttrDef kAttrs[] = {{"reducer", AttrDef::Kind::kString, true, "max or 
 const OpDef kSelectAndGatherAdd = {
     .name = "select_and_gather_add",
     .doc =
-        "Of each window, the element of operand 0 that lies where the largest or smallest of operand 1 does: the derivative of "
+        "Of each window, the element of operand 1 that lies where the largest or smallest of operand 0 does: the derivative of "
         "reduce_window.",
     .operands_min = 2,
     .operands_max = 2,
@@ -301,8 +302,8 @@ const OpDef kSelectAndGatherAdd = {
 const OpDef kSelectAndScatterAdd = {
     .name = "select_and_scatter_add",
     .doc =
-        "Zeros of the shape of operand 1, to which each window adds its element of operand 0 where its largest or smallest element of "
-        "operand 1 lies: the gradient of max pooling. The windows lie within the operand: no padding, no base_dilation.",
+        "Zeros of the shape of operand 0, to which each window adds its element of operand 1 where its largest or smallest element of "
+        "operand 0 lies: the gradient of max pooling. The windows lie within the operand: no padding, no base_dilation.",
     .operands_min = 2,
     .operands_max = 2,
     .attrs = kAttrs,

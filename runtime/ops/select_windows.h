@@ -5,7 +5,7 @@
 
 namespace shardlab::ops {
 
-extern const OpDef kSelectAndGatherAdd;   // (tangents, operand): of each window, the tangent of the element that it chooses
-extern const OpDef kSelectAndScatterAdd;  // (source, operand): each window's source, added to the element that it chooses
+extern const OpDef kSelectAndGatherAdd;   // (operand, tangents): of each window, the tangent of the element that it chooses
+extern const OpDef kSelectAndScatterAdd;  // (operand, source): each window's source, added to the element that it chooses
 
 }  // namespace shardlab::ops

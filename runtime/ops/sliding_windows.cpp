@@ -29,7 +29,8 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   if (how.size < 0 || how.stride < 1 || how.dilation < 1)
     throw_user_error("{}: wanted size >= 0, stride and dilation >= 1, got {}, {} and {}", op.name, how.size, how.stride, how.dilation);
   std::int64_t& count = type.shape[std::size_t(how.dimension)];
-  count = count < how.extent() ? 0 : (count - how.extent()) / how.stride + 1;
+  const bool fits = how.size < 2 || how.dilation <= (count - 1) / (how.size - 1);  // (extent() may be beyond all numbers)
+  count = !fits || count < how.extent() ? 0 : (count - how.extent()) / how.stride + 1;
   type.shape.push_back(how.size);
   return {type};
 }

@@ -1,5 +1,5 @@
-// stop_gradient, checkpoint_name, enter_auto_axes, cut_as_batch: the operand itself, with a word to the transformations or to the types of
-// shardings. Programs drop the first two before they are partitioned, the last one with the types.
+// stop_gradient, checkpoint_name, passed_again, enter_auto_axes, cut_as_batch: the operand itself, with a word to the transformations or to
+// the types of shardings. Programs drop the first three before they are partitioned, the last one with the types.
 #include <cstring>
 
 #include "runtime/ops/calls.h"
@@ -20,6 +20,8 @@ std::vector<Sample> samples() { return {{{{DType::kFloat32, {4, 6}}}, {}}, {{{DT
 std::vector<Sample> named_samples() {
   return {{{{DType::kFloat32, {4, 6}}}, Attrs{{"name", std::string("h")}}}, {{{DType::kInt32, {7}}}, Attrs{{"name", std::string("h")}}}};
 }
+
+Values again_transpose(GraphBuilder&, const TransposeArgs& args) { return {args.cotangents[0]}; }
 
 std::vector<TensorType> infer_two(const OpDef& op, const std::vector<TensorType>& types, const Attrs&) {
   if (types[0] != types[1])
@@ -76,6 +78,18 @@ const OpDef kCheckpointName = {.name = "checkpoint_name",
                                .elementwise = true,
                                .jvp = passed_on,
                                .samples = named_samples};
+
+const OpDef kPassedAgain = {
+    .name = "passed_again",
+    .doc = "The operand itself, where a call takes it for another one of its parameters, which has cotangents of its own.",
+    .expand = expand_plain,
+    .infer = infer,
+    .rule = elementwise_rule,
+    .kernel = kernel,
+    .elementwise = true,
+    .jvp = linear_jvp,
+    .transpose = again_transpose,
+    .samples = samples};
 
 const OpDef kEnterAutoAxes = {
     .name = "enter_auto_axes",

@@ -365,6 +365,8 @@ std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, con
     tensors.push_back(std::move(*tensor));
   }
   Dims batch, contracted, left, right;
+  Dims window;  // of a kernel
+  const bool slides = has_windows(rule);
   for (int f = 0; f < int(rule.factors.size()); ++f) {
     auto is_in = [&](std::size_t i) { return std::find(tensors[i].order.begin(), tensors[i].order.end(), f) != tensors[i].order.end(); };
     const bool in_left = is_in(0), in_right = is_in(1), in_result = is_in(2);
@@ -372,10 +374,15 @@ std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, con
       (!in_right ? left : !in_left ? right : batch).push_back(f);
     else if (in_left && in_right)
       contracted.push_back(f);
+    else if (in_right && slides)
+      window.push_back(f);
     else if (!tensors[0].cuts[std::size_t(f)].empty() || !tensors[1].cuts[std::size_t(f)].empty() ||
              !tensors[2].cuts[std::size_t(f)].empty())
       return std::nullopt;
   }
+  const bool is_cut_in_window = std::any_of(window.begin(), window.end(), [&](int f) { return !tensors[1].cuts[std::size_t(f)].empty(); });
+  if (is_cut_in_window && !batch.empty()) return std::nullopt;
+  tensors[1].clear(window);  // XLA gathers it
   if (!may_sum)
     for (ProductTensor& tensor : tensors) tensor.clear(contracted);
   std::vector<std::int64_t> sizes;
@@ -383,8 +390,8 @@ std::optional<std::vector<std::int64_t>> parts_of_product(const OpShape& op, con
   Digits group(sizes.size());
   std::iota(group.begin(), group.end(), 0);
   Dims beside = beside_batch(rule, batch);
-  const Partitioner partitioner(std::move(sizes), has_windows(rule), std::move(batch), std::move(contracted), std::move(left),
-                                std::move(right), std::move(beside));
+  const Partitioner partitioner(std::move(sizes), slides, std::move(batch), std::move(contracted), std::move(left), std::move(right),
+                                std::move(beside));
   return partitioner.run({tensors[0], tensors[1], tensors[2], group});
 }
 

@@ -88,7 +88,7 @@ Attrs with_changed_bodies(const Node& node, Graph (*change)(const Graph&)) {
 
 namespace {
 
-bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &ops::kCheckpointName; }
+bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &ops::kCheckpointName || op == &ops::kPassedAgain; }
 // A product of its own for derivatives (x * x has two), which XLA knows as any other.
 bool is_square(const OpDef* op) { return op == &ops::kSquare; }
 bool is_call(const OpDef* op) {

@@ -128,8 +128,8 @@ bool without_unneeded(LightEmitter& e, const Node& node, std::vector<ValueId>& o
   return has_changed;
 }
 
-std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& lie_alike, bool merges_equal) {
-  LightEmitter e(graph, lie_alike, merges_equal);
+std::optional<LighterGraph> lightened_once(const Graph& graph, const LieAlike& lie_alike) {
+  LightEmitter e(graph, lie_alike);
   std::vector<ValueId> renamed(graph.values.size(), kZero);
   bool has_changed = false;
   for (ValueId id : graph.params) renamed[std::size_t(id)] = e.add_param(id);
@@ -177,25 +177,22 @@ LighterGraph composed(const LighterGraph& before, LighterGraph after) {
   return after;
 }
 
+}  // namespace
+
 // What one pass leaves may be what another rule asks for.
-std::optional<LighterGraph> lightened(const Graph& graph, const LieAlike& lie_alike, bool merges_equal) {
+std::optional<LighterGraph> lightened(const Graph& graph, const LieAlike& lie_alike) {
   constexpr int kPassesMax = 4;
-  std::optional<LighterGraph> lighter = lightened_once(graph, lie_alike, merges_equal);
+  std::optional<LighterGraph> lighter = lightened_once(graph, lie_alike);
   for (int pass = 1; lighter && pass < kPassesMax; ++pass) {
     auto lie_alike_now = [&](const LiesAs& a, const LiesAs& b) {
       const LiesAs left = composed(a, *lighter), right = composed(b, *lighter);
       return a == b || (left.value >= 0 && right.value >= 0 && lie_alike(left, right));
     };
-    std::optional<LighterGraph> next = lightened_once(lighter->graph, lie_alike_now, merges_equal);
+    std::optional<LighterGraph> next = lightened_once(lighter->graph, lie_alike_now);
     if (!next) break;
     lighter = composed(*lighter, std::move(*next));
   }
   return lighter;
 }
-
-}  // namespace
-
-std::optional<LighterGraph> lightened(const Graph& graph, const LieAlike& lie_alike) { return lightened(graph, lie_alike, true); }
-std::optional<LighterGraph> lightened_apart(const Graph& graph, const LieAlike& lie_alike) { return lightened(graph, lie_alike, false); }
 
 }  // namespace shardlab::transform

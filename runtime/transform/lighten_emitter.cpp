@@ -22,13 +22,13 @@ bool is_commutative(const OpDef& op) {
 
 }  // namespace
 
-LightEmitter::LightEmitter(const Graph& original, const LieAlike& lie_alike, bool merges_equal)
-    : lie_alike_(lie_alike), original_(original), merges_equal_(merges_equal), uses_(original.values.size()), b_(original.name) {
+LightEmitter::LightEmitter(const Graph& original, const LieAlike& lie_alike)
+    : lie_alike_(lie_alike), original_(original), uses_(original.values.size()), b_(original.name) {
   for (const Node& node : original.nodes)
     for (ValueId id : node.operands) ++uses_[std::size_t(id)];
   for (ValueId id : original.results) ++uses_[std::size_t(id)];
   auto is_transpose = [](const Node& node) { return node.op == &ops::kTranspose; };
-  if (merges_equal && std::any_of(original.nodes.begin(), original.nodes.end(), is_transpose)) turned_.emplace(b_, numbers_);
+  if (std::any_of(original.nodes.begin(), original.nodes.end(), is_transpose)) turned_.emplace(b_, numbers_);
 }
 
 const Node* LightEmitter::producer(ValueId id) const {
@@ -153,7 +153,7 @@ std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<V
   const bool folds = (op.elementwise || op.folds) && is_plain && !operands.empty();
   const bool is_free = op.constant || (folds && std::all_of(operands.begin(), operands.end(), is_free_operand)) ||
                        (op.broadcasts && type(operands[0]).rank() == 0);
-  if (equal != nullptr && !is_free && merges_equal_) {
+  if (equal != nullptr && !is_free) {
     bool all = true;
     for (std::size_t i = 0; i < lies.size(); ++i) all = all && are_one((*equal)[i], lies[i]);
     if (all) {
@@ -184,6 +184,10 @@ std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<V
   const bool follows = folds && std::all_of(operands.begin(), operands.end(), [&](ValueId id) { return follows_from_constants(id); });
   note(results, lies, is_free, op.constant || follows);
   for (std::size_t i = 0; i < same.size(); ++i) numbers_[std::size_t(results[i])] = same[i];
+  for (std::size_t i = 0; is_barrier(op) && i < results.size() && results.size() == operands.size(); ++i) {
+    const auto first = std::find(key.second.begin(), key.second.end(), key.second[i]) - key.second.begin();
+    numbers_[std::size_t(results[i])] = numbers_[std::size_t(results[std::size_t(first)])];
+  }
   if (is_plain) seen_.emplace(std::move(key), results);
   if (computed) turned_->add(*computed, results[0]);
   if (turned_ && &op == &ops::kTranspose) turned_->add_transpose(results[0]);

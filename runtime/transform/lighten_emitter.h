@@ -13,8 +13,7 @@ namespace shardlab::transform {
 // Every value has a number; equal values have the same one, also where they stay apart because they lie otherwise or are constants.
 class LightEmitter {
  public:
-  // `merges_equal`: otherwise equal nodes stay two.
-  LightEmitter(const Graph& original, const LieAlike& lie_alike, bool merges_equal);
+  LightEmitter(const Graph& original, const LieAlike& lie_alike);
 
   GraphBuilder& builder() { return b_; }
   const Graph& graph() const { return b_.graph(); }
@@ -71,7 +70,6 @@ class LightEmitter {
 
   const LieAlike& lie_alike_;
   const Graph& original_;
-  const bool merges_equal_;
   std::vector<int> uses_;  // per original value, by nodes and as results
   GraphBuilder b_;
   std::vector<LiesAs> lies_;       // per value

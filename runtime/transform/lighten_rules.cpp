@@ -324,7 +324,12 @@ std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& 
   };
   bool any_is_repeated = false;
   for (std::size_t i = 0; i < parts.size(); ++i) any_is_repeated |= first_equal(i) < i;
-  if (!any_is_repeated) return std::nullopt;
+  auto is_single = [&](ValueId part) {
+    return std::all_of(axes.begin(), axes.end(), [&](std::int64_t axis) { return e.type(part).shape[std::size_t(axis)] == 1; });
+  };
+  const bool all_are_single = is_along && std::all_of(parts.begin(), parts.end(), is_single) &&
+                              e.is_whole_along(e.like(site.node.operands[0]), {int(joined->axis)});
+  if (!any_is_repeated && !all_are_single) return std::nullopt;
   const LiesAs lies = e.like(site.node.results[0]);
   std::vector<int> kept;  // of a part's dimensions
   for (int d = 0; d < e.type(parts[0]).rank(); ++d)

@@ -21,11 +21,7 @@ class Transposer {
 
   void ask(ValueId id) { asked_[std::size_t(id)] = true; }
   void know(ValueId id, ValueId value) { known_[id] = value; }
-  void add(ValueId id, ValueId cotangent) {
-    if (cotangent == kZero) return;
-    SL_CHECK(b_.type(cotangent) == graph_.type(id), "a cotangent {} of a value {}", b_.type(cotangent).text(), graph_.type(id).text());
-    cotangent_[id] = ops::add_tangents(b_, cotangent_[id], cotangent);
-  }
+  void add(ValueId id, ValueId cotangent) { add_to(cotangent_[id], id, cotangent); }
   ValueId cotangent(ValueId id) const { return cotangent_[id]; }
 
   // What is known is computed first; asked() values stay without.
@@ -39,42 +35,73 @@ class Transposer {
   }
 
   void run() {
+    find_taken();
     for (auto node = graph_.nodes.rbegin(); node != graph_.nodes.rend(); ++node) {
       if (!asked_[std::size_t(node->results[0])]) continue;
+      leave_calls(node->call);
       std::vector<ValueId> cotangents;
       for (ValueId id : node->results) cotangents.push_back(cotangent_[id]);
       if (std::all_of(cotangents.begin(), cotangents.end(), [](ValueId id) { return id == kZero; })) continue;
       with_place(b_, *node, calls_(node->call), [&] { transpose(*node, cotangents); });
     }
+    leave_calls(nullptr);
     b_.set_place({}, "");
-    order_cotangents();
   }
 
  private:
-  // A call's backward pass gives cotangents in the order of what the call takes: JAX's is that of the function's parameters, of which
-  // graphs know but which is used first.
-  void order_cotangents() {
-    std::vector<std::pair<CallRef, std::vector<ValueId>>> taken;  // in program order: all processes must give the same one
-    std::map<CallRef, std::size_t> places;
+  // A call whose backward pass is under way.
+  struct Entered {
+    CallRef call;
+    const Node* last;                       // that was transposed
+    std::map<ValueId, ValueId> cotangents;  // of what the call takes, as far as its own nodes are concerned
+  };
+
+  static bool is_of(const Graph& graph, ValueId id, const CallRef& call) {
+    const NodeId producer = graph.values[std::size_t(id)].producer;
+    return producer >= 0 && is_within(graph.nodes[std::size_t(producer)].call, call);
+  }
+
+  // What each call takes, in the order in which it uses it: JAX's is that of the function's parameters, which graphs do not know.
+  void find_taken() {
     for (const Node& node : graph_.nodes)
       for (CallRef call = node.call; call != nullptr; call = call->around) {
-        const std::size_t place = places.try_emplace(call, taken.size()).first->second;
-        if (place == taken.size()) taken.push_back({call, {}});
-        std::vector<ValueId>& ids = taken[place].second;
-        for (ValueId id : node.operands) {
-          const NodeId producer = graph_.values[std::size_t(id)].producer;
-          const bool is_inside = producer >= 0 && is_within(graph_.nodes[std::size_t(producer)].call, call);
-          if (!is_inside && asked_[std::size_t(id)] && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-        }
+        std::vector<ValueId>& ids = taken_[call];
+        for (ValueId id : node.operands)
+          if (asked_[std::size_t(id)] && !is_of(graph_, id, call) && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
       }
-    for (const auto& [call, ids] : taken) {
-      const CallRef backward = calls_(call);
+  }
+
+  void add_to(ValueId& sum, ValueId id, ValueId cotangent) {
+    if (cotangent == kZero) return;
+    SL_CHECK(b_.type(cotangent) == graph_.type(id), "a cotangent {} of a value {}", b_.type(cotangent).text(), graph_.type(id).text());
+    sum = ops::add_tangents(b_, sum, cotangent);
+  }
+
+  // A cotangent from a node of a call: what the call takes from outside gets one cotangent of all that is in the call.
+  void add_within(const CallRef& call, const Node& node, ValueId id, ValueId cotangent) {
+    if (call == nullptr || is_of(graph_, id, call)) return add(id, cotangent);
+    auto entered = std::find_if(entered_.begin(), entered_.end(), [&](const Entered& each) { return each.call == call; });
+    if (entered == entered_.end()) entered = entered_.insert(entered, {call, &node, {}});
+    entered->last = &node;
+    add_to(entered->cotangents.try_emplace(id, kZero).first->second, id, cotangent);
+  }
+
+  // Ends the backward passes of calls around what came before that are not around a node of `next`; they give cotangents in the order of
+  // what the call takes.
+  void leave_calls(const CallRef& next) {
+    while (!entered_.empty() && !is_within(next, entered_.back().call)) {
+      const Entered left = std::move(entered_.back());
+      entered_.pop_back();
+      std::vector<std::pair<ValueId, ValueId>> taken;  // with its cotangent
+      for (ValueId id : taken_.at(left.call))
+        if (const auto found = left.cotangents.find(id); found != left.cotangents.end() && found->second != kZero) taken.push_back(*found);
       std::vector<ValueId> given;
-      for (ValueId id : ids) {
-        const NodeId producer = cotangent_[id] == kZero ? -1 : b_.graph().values[std::size_t(cotangent_[id])].producer;
-        if (producer >= 0 && is_within(b_.graph().nodes[std::size_t(producer)].call, backward)) given.push_back(cotangent_[id]);
-      }
+      for (const auto& [id, cotangent] : taken)
+        if (is_of(b_.graph(), cotangent, calls_(left.call))) given.push_back(cotangent);
       b_.order_results(given);
+      with_place(b_, *left.last, calls_(left.call->around), [&] {
+        for (const auto& [id, cotangent] : taken) add_within(left.call->around, *left.last, id, cotangent);
+      });
     }
   }
 
@@ -89,7 +116,7 @@ class Transposer {
     SL_CHECK(found.size() == operands.size(), "{}: its transpose rule gives {} cotangents for {} operands", node.op->name, found.size(),
              operands.size());
     for (std::size_t i = 0; i < found.size(); ++i)
-      if (operands[i] == kAsked) add(node.operands[i], found[i]);
+      if (operands[i] == kAsked) add_within(node.call, node, node.operands[i], found[i]);
   }
 
   GraphBuilder& b_;
@@ -97,6 +124,8 @@ class Transposer {
   Renaming known_, cotangent_;
   std::vector<bool> asked_;
   CallCopies calls_;
+  std::map<CallRef, std::vector<ValueId>> taken_;
+  std::vector<Entered> entered_;  // each around the next
 };
 
 }  // namespace

@@ -235,9 +235,9 @@ std::vector<Number> naive_window(const Tensor& operand, const Attrs& attrs, cons
 std::vector<Number> naive_choice(const OpDef& op, const std::vector<Tensor>& operands, const Attrs& attrs, const TensorType& result) {
   auto list = [&](std::string_view name) { return attrs.integers(name); };
   const bool is_scatter = op.name == "select_and_scatter_add", is_max = attrs.string("reducer") == "max";
-  const Shape& shape = operands[1].type.shape;
-  const Shape& windows = is_scatter ? operands[0].type.shape : result.shape;
-  std::vector<Number> given = numbers(operands[0]), x = numbers(operands[1]), out(std::size_t(result.elements()));
+  const Shape& shape = operands[0].type.shape;
+  const Shape& windows = is_scatter ? operands[1].type.shape : result.shape;
+  std::vector<Number> given = numbers(operands[1]), x = numbers(operands[0]), out(std::size_t(result.elements()));
   for (const Shape& index : indices(windows)) {
     std::int64_t best = -1;
     for (const Shape& tap : indices(list("window_dimensions"))) {

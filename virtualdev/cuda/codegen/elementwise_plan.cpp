@@ -97,7 +97,8 @@ constexpr std::string_view kFunctions[] = {"abs",
                                            "tanh",
                                            "trunc",
                                            "xor"};
-constexpr std::string_view kCopies[] = {"checkpoint_name", "enter_auto_axes", "pvary", "stop_gradient", "with_sharding_constraint"};
+constexpr std::string_view kCopies[] = {"checkpoint_name", "enter_auto_axes", "passed_again",
+                                        "pvary",           "stop_gradient",   "with_sharding_constraint"};
 
 bool is_in(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

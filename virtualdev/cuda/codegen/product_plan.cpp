@@ -117,7 +117,7 @@ void plan_windows(Planner& planner, const KernelArgs& args) {
 }
 
 void plan_choice(Planner& planner, const OpDef& op, const KernelArgs& args, bool is_gather) {
-  const ConstView &given = args.operands[0], &in = args.operands[1];
+  const ConstView &in = args.operands[0], &given = args.operands[1];
   const MutableView& out = args.results[0];
   Shape strides = strides_of(in.type.shape), given_strides = strides_of(given.type.shape);
   std::vector<std::int64_t> numbers{out.type.elements()};
@@ -134,7 +134,7 @@ void plan_choice(Planner& planner, const OpDef& op, const KernelArgs& args, bool
   }
   planner.kernel(fmt::format("{0}<Choose{1}<{2}>, {2}, {3}>(a)", op.name, args.attrs.string("reducer") == "max" ? "Max" : "Min",
                              type_name(out.type.dtype), strides.size()),
-                 {planner.operand(0), planner.operand(1), planner.result(0)}, std::move(numbers));
+                 {planner.operand(1), planner.operand(0), planner.result(0)}, std::move(numbers));
 }
 
 constexpr std::int64_t kTileSide = 64;                                   // of kernels/convolve.cuh
