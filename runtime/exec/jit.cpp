@@ -87,6 +87,7 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
   request.donated = donated_leaves(options, call, where);
   request.finer_results = options.finer_results;
   request.is_jitted = true;
+  request.lies_by_ops = options.lies_by_ops;
   request.arg_paths = call.paths ? call.paths : [] { return KeyPaths(); };
   const KeyPaths paths = request.in_shardings.empty() ? KeyPaths() : request.arg_paths();
   for (std::size_t i = 0; i < call.args.size(); ++i) {
@@ -105,7 +106,8 @@ static ProgramRequest request_of(Context& context, const TreeFunction& function,
       *result_paths = std::move(results.paths);
       return std::move(results.leaves);
     };
-    return Tracer::trace(context, options.name, mesh, types, leaves, weak_types(call.args), weak.get(), types_like(placed_args));
+    return Tracer::trace(context, options.name, mesh, types, leaves, weak_types(call.args), weak.get(), types_like(placed_args),
+                         options.lies_by_ops ? TracedAs::kOpByOp : TracedAs::kOneProgram);
   };
   return request;
 }

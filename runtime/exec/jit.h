@@ -24,6 +24,8 @@ struct JitOptions {
   std::vector<int> donate_argnums = {};
   // Results may be left cut finer than propagation says, where that moves less: every device then holds a part of what JAX gives it.
   bool finer_results = false;
+  // Results that nobody places lie as if the function's ops ran one by one, as JAX runs what is not jitted.
+  bool lies_by_ops = false;
 };
 
 // A function of arrays that owns its cache of programs; the key is the arguments' types, shardings and committedness. Arrays that the

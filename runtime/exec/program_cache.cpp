@@ -14,6 +14,7 @@
 #include "runtime/exec/explicit_types.h"
 #include "runtime/exec/foreign_meshes.h"
 #include "runtime/exec/parts_on_meshes.h"
+#include "runtime/exec/results_by_ops.h"
 #include "runtime/exec/signature.h"
 #include "runtime/graph/dead_parts.h"
 #include "runtime/graph/inspection.h"
@@ -192,6 +193,10 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
       if (!has_out_sharding[i] && !typed.results[i].empty() &&
           std::none_of(typed.results[i].begin(), typed.results[i].end(), [](const Axes& axes) { return axes.empty(); }))
         input.results[i] = typed.results[i];
+  } else if (request.lies_by_ops && !foreign.any()) {
+    const std::vector<std::optional<Spec>> found = results_by_ops(input);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (!input.results[i]) input.results[i] = found[i];
   }
   if (has_inspections(graph)) {
     spmd::run_inspections(input);

@@ -48,6 +48,7 @@ struct ProgramRequest {
   std::function<KeyPaths()> arg_paths = {};
   std::shared_ptr<KeyPaths> result_paths = std::make_shared<KeyPaths>();
   bool finer_results = false;  // results may be left cut finer than JAX's, at fewer bytes
+  bool lies_by_ops = false;    // results that nobody places lie as if the ops ran one by one
   bool is_jitted = false;      // a user's function, and no op by itself, whose scalars are arguments in JAX
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/exec/run_graph.h"
 
 #include <algorithm>
+#include <map>
 
 #include "runtime/base/selected.h"
 #include "runtime/exec/context.h"
@@ -32,18 +33,29 @@ std::optional<Mesh> mesh_of_arrays(Context& context, const std::vector<Array>& a
   return mesh_of(request, nullptr);
 }
 
-std::vector<Array> run_graph(const Graph& graph, const std::vector<Array>& args, Where where) {
+namespace {
+
+// Which nodes are calls together, by which results lie; the graph's text does not tell.
+std::string calls_text(const Graph& graph) {
+  std::map<CallRef, std::size_t> numbers;
+  std::string text = " by ops";
+  for (const Node& node : graph.nodes)
+    fmt::format_to(std::back_inserter(text), " {}.{}",
+                   node.call ? numbers.try_emplace(outermost(node.call), numbers.size()).first->second + 1 : 0, node.call_result);
+  return text;
+}
+
+std::vector<Array> run(const Graph& graph, const std::vector<Array>& args, Where where, bool lies_by_ops) {
   Context& context = Context::current();
   if (context.tracer()) return context.tracer()->emit(graph, args, where);
   ProgramRequest request;
+  request.lies_by_ops = lies_by_ops;
   request.name = graph.name;
   request.args = args;
   request.where = where;
   request.trace = [&](const std::vector<Array>&, const std::optional<Mesh>&) { return graph; };
-  return run_program(context, "graph " + print(graph) + signature_of(args), request);
+  return run_program(context, "graph " + print(graph) + (lies_by_ops ? calls_text(graph) : "") + signature_of(args), request);
 }
-
-namespace {
 
 // Per result whether it depends on a committed argument, or on what says itself where it lies.
 std::vector<bool> placed_results(const Graph& graph, const std::vector<Array>& args) {
@@ -62,18 +74,20 @@ std::vector<Array> run_part(Graph graph, const std::vector<bool>& results, const
   graph.results = selected(graph.results, results);
   graph = without_dead_nodes(graph);
   const std::vector<bool> used = transform::used_params(graph);
-  return run_graph(transform::with_params(graph, used), selected(args, used), where);
+  return run(transform::with_params(graph, used), selected(args, used), where, true);
 }
 
 }  // namespace
 
+std::vector<Array> run_graph(const Graph& graph, const std::vector<Array>& args, Where where) { return run(graph, args, where, false); }
+
 std::vector<Array> run_graph_by_ops(const Graph& graph, const std::vector<Array>& args, Where where) {
   Context& context = Context::current();
   if (context.tracer() || context.mesh() || std::any_of(graph.nodes.begin(), graph.nodes.end(), has_effects))
-    return run_graph(graph, args, where);
+    return run(graph, args, where, true);
   std::vector<bool> placed = placed_results(graph, args);
   const auto count = std::size_t(std::count(placed.begin(), placed.end(), true));
-  if (count == 0 || count == placed.size()) return run_graph(graph, args, where);
+  if (count == 0 || count == placed.size()) return run(graph, args, where, true);
   const std::vector<Array> there = run_part(graph, placed, args, where);
   std::vector<bool> rest = placed;
   rest.flip();

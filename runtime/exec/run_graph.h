@@ -18,7 +18,8 @@ std::vector<TensorType> types_of(const std::vector<Array>& arrays);
 std::optional<Mesh> mesh_of_arrays(Context& context, const std::vector<Array>& args, const std::string& name, Where where);
 // Inside a function being traced the graph's nodes are emitted there; else it is a program of its own, known by its text.
 std::vector<Array> run_graph(const Graph& graph, const std::vector<Array>& args, Where where);
-// The same of a function whose ops JAX runs one by one: what depends on no committed argument is a program of its own, on one device.
+// The same of a function whose ops JAX runs one by one: results lie as if they did (results_by_ops.h), and what depends on no committed
+// argument is a program of its own, on one device.
 std::vector<Array> run_graph_by_ops(const Graph& graph, const std::vector<Array>& args, Where where);
 std::vector<Array> joined(std::vector<Array> first, const std::vector<Array>& second);
 

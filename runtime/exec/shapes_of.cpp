@@ -40,8 +40,9 @@ std::vector<Array> eval_shape_of(const ArrayFunction& function, const std::vecto
 
 ArrayFunction linear_transpose_of(const ArrayFunction& function, const std::vector<Array>& args, Where where) {
   check_args(args, "linear_transpose", where);
-  TracedBody body = Tracer::trace_body(Context::current(), "linear_transpose", types_of(args), function, nullptr,
-                                       mesh_of_arrays(Context::current(), {}, "linear_transpose", where), weak_types(args));
+  TracedBody body =
+      Tracer::trace_body(Context::current(), "linear_transpose", types_of(args), function, nullptr,
+                         mesh_of_arrays(Context::current(), {}, "linear_transpose", where), weak_types(args), {}, TracedAs::kOpByOp);
   for (const Array& arg : args)
     if (!ops::has_tangent(arg.dtype()))
       throw_user_error("linear_transpose only supports [float or complex] inputs, but got {} [{}]", arg.type().text(), where.text());
@@ -58,11 +59,11 @@ ArrayFunction linear_transpose_of(const ArrayFunction& function, const std::vect
                        where.text());
   std::vector<Array> given;
   for (const Array& arg : args) given.push_back(zeros(arg.shape(), arg.dtype()));
-  const std::vector<Array> held = run_graph(residuals, joined(given, body.captured), where);
+  const std::vector<Array> held = run_graph_by_ops(residuals, joined(given, body.captured), where);
   return [pullback, held, where](const std::vector<Array>& cotangents) {
     std::vector<Array> params = held;
     for (int i : pullback->cotangents) params.push_back(cotangents.at(std::size_t(i)));
-    return run_graph(pullback->backward, params, where);
+    return run_graph_by_ops(pullback->backward, params, where);
   };
 }
 

@@ -33,8 +33,9 @@ Tracer::Tracer(Context& context, std::string name, std::optional<Mesh> mesh)
 
 Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
                     const std::function<std::vector<Array>(const std::vector<Array>&)>& function, const std::vector<bool>& weak_params,
-                    std::vector<bool>* weak_results, TypesInTrace types) {
+                    std::vector<bool>* weak_results, TypesInTrace types, TracedAs as) {
   auto tracer = std::make_shared<Tracer>(context, std::move(name), std::move(mesh));
+  tracer->builder_.set_ops_are_calls(as == TracedAs::kOpByOp);
   tracer->types_ = std::move(types);
   TracerScope scope(context, tracer);
   std::vector<Array> args;
@@ -58,13 +59,14 @@ Graph Tracer::trace(Context& context, std::string name, std::optional<Mesh> mesh
 TracedBody Tracer::trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                               const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
                               std::shared_ptr<const BoundAxes> bound, std::optional<Mesh> mesh, const std::vector<bool>& weak_params,
-                              TypesInTrace types) {
+                              TypesInTrace types, TracedAs as) {
   const std::shared_ptr<Tracer>& outer = context.tracer();
   auto tracer = std::make_shared<Tracer>(context, std::move(name), outer ? outer->mesh_ : std::move(mesh));
   tracer->types_ = std::move(types);
   if (outer && !tracer->types_.typed) tracer->types_.typed = outer->typed_axes();
   if (outer && !tracer->types_.tells_varying) tracer->types_.tells_varying = outer->types_.tells_varying;
   tracer->is_body_ = true;
+  tracer->builder_.set_ops_are_calls(as == TracedAs::kOpByOp && (!outer || outer->builder_.ops_are_calls()));
   tracer->builder_.set_bound(bound ? std::move(bound) : outer ? outer->builder_.bound() : nullptr);
   TracerScope scope(context, tracer);
   std::vector<Array> args;

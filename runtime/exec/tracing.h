@@ -24,6 +24,9 @@ struct TracedBody {
 };
 
 // One function being traced. Ops called meanwhile add nodes to its builder; concrete arrays that it meets become constants.
+// As what JAX runs a traced function outside of others: as a program, or each op by itself, as functions under transformations.
+enum class TracedAs { kOneProgram, kOpByOp };
+
 class Tracer : public std::enable_shared_from_this<Tracer> {
  public:
   Tracer(Context& context, std::string name, std::optional<Mesh> mesh);
@@ -32,14 +35,16 @@ class Tracer : public std::enable_shared_from_this<Tracer> {
   // asked for: which results are.
   static Graph trace(Context& context, std::string name, std::optional<Mesh> mesh, const std::vector<TensorType>& params,
                      const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
-                     const std::vector<bool>& weak_params = {}, std::vector<bool>* weak_results = nullptr, TypesInTrace types = {});
+                     const std::vector<bool>& weak_params = {}, std::vector<bool>* weak_results = nullptr, TypesInTrace types = {},
+                     TracedAs as = TracedAs::kOneProgram);
 
   // Traces a body: values of functions around it and concrete arrays become captured parameters. `bound`: the axes that collectives in it
-  // can name; nothing: those of the function around it. `mesh`: for specs without one, where no function is around it.
+  // can name; nothing: those of the function around it. `mesh`: for specs without one, where no function is around it. `as`: of no account
+  // within what is one program.
   static TracedBody trace_body(Context& context, std::string name, const std::vector<TensorType>& params,
                                const std::function<std::vector<Array>(const std::vector<Array>&)>& function,
                                std::shared_ptr<const BoundAxes> bound = nullptr, std::optional<Mesh> mesh = std::nullopt,
-                               const std::vector<bool>& weak_params = {}, TypesInTrace types = {});
+                               const std::vector<bool>& weak_params = {}, TypesInTrace types = {}, TracedAs as = TracedAs::kOneProgram);
 
   // What is traced while the returned object lives is a call that is compiled by itself.
   [[nodiscard]] GraphBuilder::OpenCall open_call() { return GraphBuilder::OpenCall(builder_); }

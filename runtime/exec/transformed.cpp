@@ -20,7 +20,7 @@ TracedBody capture(const ArrayFunction& function, const std::vector<Array>& args
   check_args(args, name, where);
   Context& context = Context::current();
   return Tracer::trace_body(context, name, types_of(args), function, nullptr, mesh_of_arrays(context, args, name, where), weak_types(args),
-                            types_like(args));
+                            types_like(args), TracedAs::kOpByOp);
 }
 
 // Gradients are as weak as the arguments that they are of.
@@ -116,7 +116,7 @@ std::vector<Array> value_and_grad_of(const ArrayFunction& function, const std::v
     graph = with_gradients_typed(std::move(graph), body.graph.results.size(), active_of(options, body), options.where);
   std::vector<bool> weak = body.weak_results, gradients = weak_active(args, options.active);
   weak.insert(weak.end(), gradients.begin(), gradients.end());
-  std::vector<Array> results = run_graph(graph, joined(args, body.captured), options.where);
+  std::vector<Array> results = run_graph_by_ops(graph, joined(args, body.captured), options.where);
   set_weak(results, weak);
   return results;
 }
@@ -131,7 +131,7 @@ WithTangents jvp_of(const ArrayFunction& function, const std::vector<Array>& arg
   check_jvp_tangents(tangents, wanted, options);
   TracedBody body = capture(function, args, options.name, options.where);
   Graph graph = transform::jvp(body.graph, active_of(options, body));
-  std::vector<Array> all = run_graph(graph, joined(joined(args, body.captured), tangents), options.where);
+  std::vector<Array> all = run_graph_by_ops(graph, joined(joined(args, body.captured), tangents), options.where);
   WithTangents out;
   std::size_t count = body.graph.results.size(), next = count;
   for (std::size_t i = 0; i < count; ++i) {
@@ -148,7 +148,7 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
   check_inexact(args, "vjp", options);
   TracedBody body = capture(function, args, options.name, options.where);
   auto pullback = std::make_shared<transform::Pullback>(transform::pullback(body.graph, active_of(options, body)));
-  std::vector<Array> all = run_graph(pullback->forward, joined(args, body.captured), options.where);
+  std::vector<Array> all = run_graph_by_ops(pullback->forward, joined(args, body.captured), options.where);
   std::size_t count = body.graph.results.size();
   std::vector<Array> residuals(all.begin() + std::ptrdiff_t(count), all.end());
   Differential out;
@@ -162,13 +162,13 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
     check_cotangents(cotangents, result_types, options);
     std::vector<Array> params = residuals;
     for (int i : pullback->cotangents) params.push_back(cotangents[std::size_t(i)]);
-    std::vector<Array> found = run_graph(pullback->backward, params, options.where);
+    std::vector<Array> found = run_graph_by_ops(pullback->backward, params, options.where);
     set_weak(found, weak_args);
     return found;
   };
   out.push = [pullback, residuals, result_types, weak_results, active_types, options](const std::vector<Array>& tangents) {
     check_linear_tangents(tangents, active_types, options);
-    std::vector<Array> found = run_graph(pullback->linear, joined(tangents, residuals), options.where), results(result_types.size());
+    std::vector<Array> found = run_graph_by_ops(pullback->linear, joined(tangents, residuals), options.where), results(result_types.size());
     for (std::size_t i = 0; i < found.size(); ++i) results[std::size_t(pullback->cotangents[i])] = found[i];
     for (std::size_t i = 0; i < results.size(); ++i)
       if (!results[i].valid()) results[i] = zeros(result_types[i].shape, result_types[i].dtype);

@@ -198,7 +198,7 @@ std::vector<Array> batched(const TreeFunction& function, const std::vector<Array
     return type;
   };
   TracedBody body = Tracer::trace_body(context, options.name, mapped.elements, leaves, bound_with(context, axis), mesh, weak_types(args),
-                                       std::move(types));
+                                       std::move(types), TracedAs::kOpByOp);
   mapped.dims.resize(body.graph.params.size(), kNotBatched);
   const std::vector<int> out_dims = mapped_results(body.graph.types(body.graph.results), results.parts, results.paths, options);
   Graph graph = transform::batch(body.graph, mapped.dims, out_dims, axis,

@@ -79,13 +79,14 @@ std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> ar
                                                         : fmt::format("{} to {}", op.operands_min, op.operands_max));
   SL_CHECK(op.expand != nullptr, "{} has no expansion", op.name);
   std::optional<OpenCall> open;
-  if (op.compiled_alone) open.emplace(*this);
+  const bool is_call = op.compiled_alone || (ops_are_calls_ && user_op_.empty() && open_call_ == nullptr);
+  if (is_call) open.emplace(*this);
   if (!user_op_.empty()) return op.expand(*this, op, args, attrs);
   where_ = where;
   user_op_ = op.name;
   try {
     std::vector<ValueId> results = at_place(where, [&] { return op.expand(*this, op, args, canonical_dtypes(op, attrs)); });
-    if (op.compiled_alone && results.size() > 1) order_results(results);
+    if (is_call && results.size() > 1) order_results(results);
     user_op_.clear();
     return results;
   } catch (...) {

@@ -60,6 +60,9 @@ class GraphBuilder {
     GraphBuilder& b_;
     CallRef before_, open_before_;
   };
+  // Makes each op that a user calls outside of calls a call of its own.
+  void set_ops_are_calls(bool are_calls) { ops_are_calls_ = are_calls; }
+  bool ops_are_calls() const { return ops_are_calls_; }
   const CallRef& present_call() const { return call_; }
   const Where& present_where() const { return where_; }
   const std::string& present_op() const { return user_op_; }  // empty: none is expanded or transformed
@@ -89,6 +92,7 @@ class GraphBuilder {
   std::string user_op_;
   CallRef call_, open_call_;  // that nodes belong to; the same where nothing else is said
   int call_result_ = 0;
+  bool ops_are_calls_ = false;
 };
 
 }  // namespace shardlab

@@ -21,6 +21,11 @@ inline bool is_within(CallRef call, const CallRef& around) {
   return call != nullptr;
 }
 
+inline CallRef outermost(CallRef call) {
+  while (call != nullptr && call->around != nullptr) call = call->around;
+  return call;
+}
+
 // The calls of a graph that is emitted into another one, or transposed: another for each of its own.
 class CallCopies {
  public:

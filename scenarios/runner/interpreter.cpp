@@ -177,7 +177,7 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const GradS
   };
   std::vector<Array> args = arrays(statement, names, where);
   if (Context::current().tracer()) return differentiated(args);
-  JitOptions options{statement.op + " of " + function.name, {}, {}};
+  JitOptions options{.name = statement.op + " of " + function.name, .lies_by_ops = true};
   return machine_.jit(statement.pointer, differentiated, options, args, where);
 }
 
@@ -248,10 +248,11 @@ ArrayFunction Interpreter::function(const std::string& name) {
   return [this, &found](const std::vector<Array>& args) { return call(found, args); };
 }
 
-std::vector<Array> Interpreter::as_program(const Statement& statement, const ArrayFunction& run, const Names& names, Where where) {
+std::vector<Array> Interpreter::as_program(const Statement& statement, const ArrayFunction& run, const Names& names, Where where,
+                                           bool lies_by_ops) {
   std::vector<Array> args = arrays(statement, names, where);
   if (Context::current().tracer()) return run(args);
-  return machine_.jit(statement.pointer, run, JitOptions{statement.op, {}, {}}, args, where);
+  return machine_.jit(statement.pointer, run, JitOptions{.name = statement.op, .lies_by_ops = lies_by_ops}, args, where);
 }
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const ShardMapStep& step, const Names& names, Where where) {
@@ -266,7 +267,7 @@ std::vector<Array> Interpreter::run_step(const Statement& statement, const Funct
   auto run = [this, &step, where](const std::vector<Array>& args) {
     return step.statement->run(function(step.statement->function()), args, where);
   };
-  return as_program(statement, run, names, where);
+  return as_program(statement, run, names, where, true);
 }
 
 std::vector<Array> Interpreter::run_step(const Statement& statement, const CustomPartitioningStep& step, const Names& names, Where where) {

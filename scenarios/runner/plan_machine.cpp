@@ -72,7 +72,7 @@ class PlanMachine final : public Machine {
       bool given = i < options.in_shardings.size() && options.in_shardings[i];
       placed.push_back(given ? place_argument(args[i], *options.in_shardings[i], where) : args[i]);
     }
-    return run(call_site, options.name, function, placed, options.in_shardings, options.out_shardings, where, true);
+    return run(call_site, options.name, function, placed, options.in_shardings, options.out_shardings, where, true, options.lies_by_ops);
   }
 
   Array read(const Array& x, const ReadStep& step, Where where) override {
@@ -186,15 +186,17 @@ class PlanMachine final : public Machine {
 
   std::vector<Array> run(std::string_view call_site, std::string name, const ArrayFunction& function, const std::vector<Array>& args,
                          std::vector<std::optional<Sharding>> in, std::vector<std::optional<Sharding>> out, Where where,
-                         bool is_jitted = false) {
+                         bool is_jitted = false, bool lies_by_ops = false) {
     Context& context = Context::current();
     std::string key = fmt::format("{} {}", call_site, signature_of(args));
     ProgramRequest request{std::move(name), args, std::move(in), std::move(out), nullptr, where};
     request.is_jitted = is_jitted;
+    request.lies_by_ops = lies_by_ops;
     std::vector<TensorType> types;
     for (const Array& arg : args) types.push_back(arg.type());
     request.trace = [&](const std::vector<Array>&, const std::optional<Mesh>& mesh) {
-      return Tracer::trace(context, request.name, mesh, types, function, weak_types(args), request.weak_results.get());
+      return Tracer::trace(context, request.name, mesh, types, function, weak_types(args), request.weak_results.get(), {},
+                           lies_by_ops ? TracedAs::kOpByOp : TracedAs::kOneProgram);
     };
     auto executable = prepare_program(context, key, request);
     const ProgramRequest taken = taken_of(request, *executable);

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Runs scenarios with shardlab and with JAX, and names those in which values, dtypes or shardings differ, or shardlab moves more.
+
+    judge.py SHARDLAB [--python PYTHON_WITH_JAX] SCENARIOS…        (as generate.py prints them)
+
+Judged is what the last statement gives. Loops count as often as they run, on both sides.
+"""
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE.parent), str(HERE.parent / "arithmetic")]
+import jax_python
+import programs
+
+JAX_SIDE = "--jax-side"
+
+
+def names_given(document):
+    names = document["program"][-1]["let"]
+    return names if isinstance(names, list) else [names]
+
+
+def jax_side(path):
+    """A line for each scenario: its results' shards and elements, and the bytes that its modules move."""
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    sys.path += [str(HERE.parent / "wire_bytes"), str(HERE.parents[1] / "tests" / "scenarios")]
+    import hlo_bytes
+    import jax
+    import jax_scenarios
+    import numpy
+
+    class Compiled(jax_scenarios.Run):
+        wire_bytes = 0
+
+        def compiled(self, function, args, options):
+            executable = jax.jit(function, **options).lower(*args).compile()
+            self.wire_bytes += hlo_bytes.bytes_of_run(executable.as_text(), len(self.devices))
+            return executable(*args)
+
+    def elements(array):
+        array = numpy.asarray(array).ravel()
+        return (array.view(array.real.dtype) if numpy.iscomplexobj(array) else array).astype(float).tolist()
+
+    def on_one_device(document):
+        """Per-device code means something else there."""
+        if '"shard_map"' in json.dumps(document):
+            return document
+        mesh = {**document["meshes"]["m"], "shape": [1] * len(document["meshes"]["m"]["axes"]), "devices": [0]}
+        return {**document, "meshes": {"m": mesh}}
+
+    for document in programs.read([path]):
+        try:
+            run, alone = Compiled(document), jax_scenarios.Run(on_one_device(document))
+            run.run()
+            alone.run()
+            arrays = {}
+            for name in names_given(document):
+                array = run.names[name]
+                shards = {run.devices.index(device): [list(part.indices(size)[:2]) for part, size in zip(index, array.shape)]
+                          for device, index in array.sharding.devices_indices_map(array.shape).items()}
+                arrays[name] = {"dtype": array.dtype.name, "shards": sorted(shards.items()), "values": elements(array),
+                                "values_alone": elements(alone.names[name])}
+            found = {"arrays": arrays, "wire_bytes": run.wire_bytes}
+        except Exception as error:  # JAX's own, of a program that it refuses
+            found = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
+        print(json.dumps({"name": document["name"], **found}), flush=True)
+
+
+def theirs(python, documents):
+    """XLA ends the process on some programs: the others are given to another one."""
+    found = {}
+    while documents:
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+            file.write("".join(json.dumps(document) + "\n" for document in documents))
+            file.flush()
+            printed = subprocess.run([python, __file__, JAX_SIDE, file.name], capture_output=True, text=True)
+        lines = [json.loads(line) for line in printed.stdout.splitlines() if line.startswith("{")]
+        found.update((line["name"], line) for line in lines)
+        documents = documents[len(lines):]
+        if documents:
+            found[documents[0]["name"]] = {"error": "XLA ended the process"}
+            documents = documents[1:]
+    return found
+
+
+def ours(shardlab, paths):
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        subprocess.run([shardlab, "replay", *paths, "--report", report], stdin=subprocess.DEVNULL, capture_output=True)
+        reports = json.loads(report.read_text(encoding="utf-8"))
+    return {each["name"]: each for each in (reports if isinstance(reports, list) else [reports])}
+
+
+# How far apart elements may be, as their share: XLA rounds floats of 16 bits less often.
+APART = {"bfloat16": 0.03, "float16": 4e-3, "float64": 1e-9, "complex128": 1e-9}
+
+
+def differing_value(own, values):
+    """Where one of the elements that the report has is not JAX's, as far as floats can tell; programs compute with numbers about 1."""
+    apart = APART.get(own["dtype"], 2e-4)
+    scale = max([abs(value) for value in values if math.isfinite(value)], default=0) or 1
+    told = enumerate(own["values"]) if "values" in own else own["samples"]
+    return next((f"[{i}] = {value}, JAX {values[i]}" for i, value in told
+                 if str(float(value)) != str(values[i]) and not abs(float(value) - values[i]) <= apart * max(abs(values[i]), 0.1 * scale) + 0.01 * apart), None)
+
+
+def differences(own, xla):
+    """What does not hold of one program: (what, how)."""
+    if own is None or own.get("status") not in ("passed", "failed"):
+        return [("runs", str((own or {}).get("message", "not run")))]
+    found = []
+    for name, array in xla["arrays"].items():
+        mine = own["arrays"][name]
+        if len(array['shards']) > 1 and sorted(map(list, mine["shards"])) != [list(shard) for shard in array["shards"]]:
+            found.append(("shardings", f"{name} lies by {mine.get('spec')}"))
+        if mine["dtype"] != array["dtype"]:
+            found.append(("dtypes", f"{name} is {mine['dtype']}, JAX's {array['dtype']}"))
+        elif difference := differing_value(mine, array["values"]):
+            alone = differing_value(mine, array["values_alone"])
+            found.append(("values", name + alone + " on one device") if alone else
+                         ("XLA's values", name + difference + "; on one device JAX has shardlab's"))
+    if own["wire_bytes"] > xla["wire_bytes"]:
+        found.append(("bytes", f"{own['wire_bytes']} on the wire, XLA {xla['wire_bytes']}"))
+    return found
+
+
+def main():
+    arguments = sys.argv[1:]
+    if arguments[:1] == [JAX_SIDE]:
+        return jax_side(arguments[1])
+    python = jax_python.taken_from(arguments)
+    if len(arguments) < 2 or not python:
+        sys.exit(__doc__ if python else "judge.py: there is no Python with jax here: SHARDLAB_JAX_PYTHON or --python names one")
+    mine, other = ours(arguments[0], arguments[1:]), theirs(python, programs.read(arguments[1:]))
+    counts, fewer, moved, refused = {}, 0, [0, 0], 0
+    for name, xla in other.items():
+        if "error" in xla:
+            refused += 1
+            print(f"{name}: not judged: {xla['error']}")
+            continue
+        own = mine.get(name)
+        for what, how in differences(own, xla):
+            counts[what] = counts.get(what, 0) + 1
+            print(f"{name}: {what}: {how}")
+        if own is not None and "wire_bytes" in own:
+            fewer += own["wire_bytes"] < xla["wire_bytes"]
+            moved[0] += own["wire_bytes"]
+            moved[1] += xla["wire_bytes"]
+    print(f"{len(other) - refused} programs judged, {refused} that JAX fails on not: " +
+          (", ".join(f"{what} differ or are more in {count}" for what, count in sorted(counts.items())) or "all hold") +
+          f"; fewer bytes in {fewer}; {moved[0]} bytes, XLA {moved[1]}")
+    return 1 if set(counts) - {"XLA's values"} else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+// Where what a function gives lies if its ops run one by one.
+#pragma once
+
+#include "runtime/spmd/propagate.h"
+
+namespace shardlab {
+
+// Per result of the graph, whose parameters lie as `input` says, on a mesh of Auto axes: each op, or call of a compiled function, is
+// propagated by itself, from where its operands lie. Nothing for what depends on no parameter that lies anywhere: nobody has placed it.
+//
+// Source: JAX runs functions that are not jitted so, under transformations too; functions of its library are compiled by themselves.
+std::vector<std::optional<Spec>> results_by_ops(const spmd::PropagationInput& input);
+
+}  // namespace shardlab
