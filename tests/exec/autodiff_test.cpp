@@ -170,6 +170,20 @@ TEST(Autodiff, CapturedArraysAreConstantAndStayWhereTheyLie) {
   EXPECT_TRUE(of_x.sharding().is_equivalent_to(x.sharding(), x.shape()));
 }
 
+// As JAX's do, 0.10.2: outside of jit by each op's operands.
+TEST(Autodiff, GradientsOutsideOfJitLieAsIfOpsRanOneByOne) {
+  const Mesh mesh = make_mesh({4, 2}, {"a", "b"});
+  const Array x = device_put(reshape(ramp(96), {16, 6}), NamedSharding(mesh, P("a", "b")));
+  const Array w = device_put(reshape(ramp(48), {6, 8}), NamedSharding(mesh, P()));
+  const Array u = device_put(reshape(ramp(48), {8, 6}), NamedSharding(mesh, P(SpecEntry{"b", "a"})));
+  auto loss = [&](const Array& last) { return sum(square(matmul(gelu(matmul(x, w)), last) + x)); };
+  auto lies = [](const Array& gradient, const Sharding& wanted) { return gradient.sharding().is_equivalent_to(wanted, gradient.shape()); };
+  EXPECT_TRUE(lies(grad(loss)(u), NamedSharding(mesh, P(nullptr, "b"))));
+  EXPECT_TRUE(lies(vjp(loss, u).second(ones({})), NamedSharding(mesh, P(nullptr, "b"))));
+  EXPECT_TRUE(lies(grad(jit(loss))(u), u.sharding()));
+  EXPECT_TRUE(lies(jit(grad(loss))(u), u.sharding()));
+}
+
 TEST(Autodiff, JvpVjpAndLinearizeAgree) {
   auto f = [](const Array& x, const Array& y) { return sin(x) * y; };
   Array x = ramp(3), y = ramp(3) + 1;
