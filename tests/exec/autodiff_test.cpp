@@ -176,12 +176,14 @@ TEST(Autodiff, GradientsOutsideOfJitLieAsIfOpsRanOneByOne) {
   const Array x = device_put(reshape(ramp(96), {16, 6}), NamedSharding(mesh, P("a", "b")));
   const Array w = device_put(reshape(ramp(48), {6, 8}), NamedSharding(mesh, P()));
   const Array u = device_put(reshape(ramp(48), {8, 6}), NamedSharding(mesh, P(SpecEntry{"b", "a"})));
-  auto loss = [&](const Array& last) { return sum(square(matmul(gelu(matmul(x, w)), last) + x)); };
+  auto loss = [](const Array& in, const Array& first, const Array& last) {
+    return sum(square(matmul(gelu(matmul(in, first)), last) + in));
+  };
   auto lies = [](const Array& gradient, const Sharding& wanted) { return gradient.sharding().is_equivalent_to(wanted, gradient.shape()); };
-  EXPECT_TRUE(lies(grad(loss)(u), NamedSharding(mesh, P(nullptr, "b"))));
-  EXPECT_TRUE(lies(vjp(loss, u).second(ones({})), NamedSharding(mesh, P(nullptr, "b"))));
-  EXPECT_TRUE(lies(grad(jit(loss))(u), u.sharding()));
-  EXPECT_TRUE(lies(jit(grad(loss))(u), u.sharding()));
+  const Sharding by_ops = NamedSharding(mesh, P(nullptr, "b"));
+  EXPECT_TRUE(lies(grad<2>(loss)(x, w, u), by_ops));
+  EXPECT_TRUE(lies(std::get<2>(vjp(loss, x, w, u).second(ones({}))), by_ops));
+  EXPECT_TRUE(lies(grad<2>(jit(loss))(x, w, u), NamedSharding(mesh, P("b"))));
 }
 
 TEST(Autodiff, JvpVjpAndLinearizeAgree) {
