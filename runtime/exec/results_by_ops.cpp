@@ -20,6 +20,9 @@ class OpByOp {
         unit_of_(graph_.nodes.size()),
         is_used_apart_(graph_.values.size()) {
     for (std::size_t i = 0; i < graph_.params.size(); ++i) lies_[std::size_t(graph_.params[i])] = input.params[i];
+    std::vector<bool> params;
+    for (const auto& param : input.params) params.push_back(param.has_value());
+    is_placed_ = placed_values(graph_, params);
     std::map<CallRef, std::size_t> unit_of_call;
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       const CallRef call = outermost(graph_.nodes[n].call);
@@ -72,7 +75,6 @@ class OpByOp {
     std::vector<std::optional<Spec>> params;
     std::vector<std::pair<int, ValueId>> given;  // by their place among what a call gives
     std::vector<const Node*> repeated;           // what each op repeats by itself
-    bool is_placed = false;
     for (NodeId n : units_[unit].nodes) {
       const Node& node = graph_.nodes[std::size_t(n)];
       for (ValueId operand : node.operands) {
@@ -81,16 +83,15 @@ class OpByOp {
         const ValueId id = repeats != nullptr ? repeats->operands[0] : operand;
         if (renamed[id] < 0) {
           params.push_back(lies(id));
-          is_placed |= params.back().has_value();
           renamed[id] = b.param(graph_.type(id));
         }
         if (repeats != nullptr) repeated.push_back(repeats);
       }
-      is_placed |= node.op->is_constraint || node.op->region == RegionKind::kManual;
       for (ValueId id : node.results)
-        if (is_used_apart_[std::size_t(id)]) given.emplace_back(node.call_result > 0 ? node.call_result : int(graph_.values.size()), id);
+        if (is_used_apart_[std::size_t(id)] && is_placed_[std::size_t(id)])
+          given.emplace_back(node.call_result > 0 ? node.call_result : int(graph_.values.size()), id);
     }
-    if (!is_placed || given.empty()) return;
+    if (given.empty()) return;
     for (const Node* repeats : repeated)
       if (renamed[repeats->results[0]] < 0) transform::emit_node(b, *repeats, renamed);
     for (NodeId n : units_[unit].nodes) transform::emit_node(b, graph_.nodes[std::size_t(n)], renamed);
@@ -108,11 +109,23 @@ class OpByOp {
   const Mesh& mesh_;
   std::vector<std::optional<Spec>> lies_;  // by value: of what a unit takes or gives
   std::vector<std::size_t> unit_of_;       // by node
+  std::vector<bool> is_placed_;            // by value: the others are nobody's, in whatever call
   std::vector<bool> is_used_apart_;        // by value: outside of the unit that makes it
   std::vector<Unit> units_;
 };
 
 }  // namespace
+
+std::vector<bool> placed_values(const Graph& graph, const std::vector<bool>& params) {
+  std::vector<bool> placed(graph.values.size(), false);
+  for (std::size_t i = 0; i < params.size(); ++i) placed[std::size_t(graph.params[i])] = params[i];
+  for (const Node& node : graph.nodes) {
+    const bool is_placed = node.op->is_constraint || node.op->region == RegionKind::kManual ||
+                           std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return placed[std::size_t(id)]; });
+    for (ValueId id : node.results) placed[std::size_t(id)] = is_placed;
+  }
+  return placed;
+}
 
 std::vector<std::optional<Spec>> results_by_ops(const spmd::PropagationInput& input) { return OpByOp(input).results(); }
 

@@ -6,6 +6,7 @@
 #include "runtime/base/selected.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/program_cache.h"
+#include "runtime/exec/results_by_ops.h"
 #include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/graph/host_callback.h"
@@ -57,15 +58,10 @@ std::vector<Array> run(const Graph& graph, const std::vector<Array>& args, Where
   return run_program(context, "graph " + print(graph) + (lies_by_ops ? calls_text(graph) : "") + signature_of(args), request);
 }
 
-// Per result whether it depends on a committed argument, or on what says itself where it lies.
 std::vector<bool> placed_results(const Graph& graph, const std::vector<Array>& args) {
-  std::vector<bool> placed(graph.values.size(), false), results;
-  for (std::size_t i = 0; i < args.size(); ++i) placed[std::size_t(graph.params[i])] = args[i].committed();
-  for (const Node& node : graph.nodes) {
-    const bool is_placed = node.op->is_constraint || node.op->region == RegionKind::kManual ||
-                           std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return placed[std::size_t(id)]; });
-    for (ValueId id : node.results) placed[std::size_t(id)] = is_placed;
-  }
+  std::vector<bool> params, results;
+  for (const Array& arg : args) params.push_back(arg.committed());
+  const std::vector<bool> placed = placed_values(graph, params);
   for (ValueId id : graph.results) results.push_back(placed[std::size_t(id)]);
   return results;
 }
