@@ -64,8 +64,8 @@ std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightS
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
 // A reduction of what repeats: of what is repeated.
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site);
-// A reduction of a join, or of a reshape or transpose of one, of parts of which some are equal: of each once. One along which the parts have
-// single elements, as those of a stack: the parts, combined with each other.
+// A reduction of a join, or of a reshape or transpose of one, of parts of which some are equal: of each once. One along which the parts
+// have single elements, as those of a stack: the parts, combined with each other.
 std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& site);
 // A reduction of one of the same kind, which nobody else uses: one reduction.
 std::optional<ValueId> reduced_at_once(LightEmitter& e, const LightSite& site);

@@ -68,8 +68,8 @@ class Interpreter {
   std::vector<Array> run_step(const Statement& statement, const ScanStep& step, const Names& names, Where where);
   // A function of the document, for what traces it.
   ArrayFunction function(const std::string& name);
-  // Inside a function at once; else as a program of its own, made once for the statement, whose results lie as if the ops of the function ran
-  // one by one, if told so.
+  // Inside a function at once; else as a program of its own, made once for the statement, whose results lie as if the ops of the function
+  // ran one by one, if told so.
   std::vector<Array> as_program(const Statement& statement, const ArrayFunction& run, const Names& names, Where where,
                                 bool lies_by_ops = false);
 
