@@ -1,6 +1,6 @@
 """What mixtures.py mixes, with rarer kinds between: windows, convolutions, decompositions, random numbers, segments, loops, branches, calls, batches."""
 import mixtures
-from draw import one_or_all, step
+from draw import step
 
 POINTS = ["sin", "tanh", "sigmoid", "cos"]
 
@@ -54,8 +54,8 @@ class Medley(mixtures.Mixture):
             if count < shape[1]:
                 kernel = self.make("tile", kernel, reps=[shape[1] // count, 1, 1])
             return self.make("conv_general_dilated", x, kernel, window_strides=[1], padding="SAME", dimension_numbers=["NCH", "OIH", "NCH"])
-        return self.make("convolve", self.make("ravel", x), self.make("slice", self.make("ravel", y), start=[0], limit=[3]), mode="same") and \
-            self.make("reshape", self.last(), shape=shape)
+        flat = self.make("convolve", self.make("ravel", x), self.make("slice", self.make("ravel", y), start=[0], limit=[3]), mode="same")
+        return self.make("reshape", flat, shape=shape)
 
     def filtered(self, x, y, z, axis):
         kernel = self.make("slice", y, start=[0] * len(self.shape), limit=[min(3, size) for size in self.shape])
@@ -149,8 +149,8 @@ class Medley(mixtures.Mixture):
         return self.make("convert", self.make("mul", low, 2), dtype="float32")
 
     def crossed(self, x, y, z, axis):
-        return self.make("tensordot", x, self.make("einsum", y, z, subscripts="...ab,...cb->ac" if len(self.shape) > 2 else "ab,cb->ac"), axes=[[-2], [0]]) and \
-            self.make("swapaxes", self.last(), axis1=-1, axis2=-2)
+        square = self.make("einsum", y, z, subscripts="...ab,...cb->ac" if len(self.shape) > 2 else "ab,cb->ac")
+        return self.make("swapaxes", self.make("tensordot", x, square, axes=[[-2], [0]]), axis1=-1, axis2=-2)
 
     def differenced(self, x, y, z, axis):
         if self.draw.is_true(0.5):
@@ -171,7 +171,7 @@ class Medley(mixtures.Mixture):
     def correlated(self, x, y, z, axis):
         if len(self.shape) == 2:
             return self.make("matmul", self.make(self.draw.of("cov", "corrcoef"), x), y)
-        return self.make("vecdot", x, y) and self.make("mul", self.make("expand_dims", self.last(), axis=-1), z)
+        return self.make("mul", self.make("expand_dims", self.make("vecdot", x, y), axis=-1), z)
 
     def one_hot(self, x, y, z, axis):
         best = self.make(self.draw.of("argmax", "argmin"), x, axis=axis)

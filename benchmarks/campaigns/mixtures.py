@@ -48,9 +48,6 @@ class Mixture:
         self.body.append(step(made, op, *args, **attributes))
         return made
 
-    def last(self):
-        return self.body[-1]["let"]
-
     def one(self, x, y, z, axis): return self.make(self.draw.of(*ONE), x)
     def two(self, x, y, z, axis): return self.make(self.draw.of(*TWO), x, y)
     def along(self, x, y, z, axis): return self.make(self.draw.of(*ALONG), x, axis=axis)
