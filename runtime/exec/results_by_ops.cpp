@@ -37,6 +37,7 @@ class OpByOp {
   }
 
   std::vector<std::optional<Spec>> results() {
+    for (std::size_t unit = 0; unit < units_.size(); ++unit) propagate(unit);  // in their order, so that few ask for one another
     std::vector<std::optional<Spec>> found;
     for (ValueId id : graph_.results) found.push_back(lies(id));
     return found;

@@ -184,10 +184,10 @@ std::vector<ValueId> LightEmitter::emit_all(const OpDef& op, const std::vector<V
   const bool follows = folds && std::all_of(operands.begin(), operands.end(), [&](ValueId id) { return follows_from_constants(id); });
   note(results, lies, is_free, op.constant || follows);
   for (std::size_t i = 0; i < same.size(); ++i) numbers_[std::size_t(results[i])] = same[i];
-  for (std::size_t i = 0; is_barrier(op) && i < results.size() && results.size() == operands.size(); ++i) {
-    const auto first = std::find(key.second.begin(), key.second.end(), key.second[i]) - key.second.begin();
-    numbers_[std::size_t(results[i])] = numbers_[std::size_t(results[std::size_t(first)])];
-  }
+  if (is_barrier(op))  // what is equal before it is so behind it
+    for (std::size_t i = 0; i < results.size(); ++i)
+      for (std::size_t j = i; j > 0; --j)
+        if (are_equal(operands[j - 1], operands[i])) numbers_[std::size_t(results[i])] = numbers_[std::size_t(results[j - 1])];
   if (is_plain) seen_.emplace(std::move(key), results);
   if (computed) turned_->add(*computed, results[0]);
   if (turned_ && &op == &ops::kTranspose) turned_->add_transpose(results[0]);
