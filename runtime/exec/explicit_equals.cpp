@@ -86,7 +86,7 @@ class Equals {
   bool is_broadcast() const {
     return std::any_of(node_.operands.begin(), node_.operands.end(), [&](ValueId value) {
       const Node* made = producer_of(values_.graph, value);
-      return made != nullptr && made->attrs.has(ops::kImplicit) && !made->attrs.has(ops::kRepeatedDim);
+      return made != nullptr && ops::is_implicit_broadcast(*made);
     });
   }
 

@@ -56,6 +56,36 @@ constexpr WholeFactorText kWholeFactorTexts[] = {
      "resolved unambiguously (or would require collectives on inputs). Got operand={type}"},
 };
 
+// The cuts of a block's dimensions one after another; nothing where one is cut behind another that is whole.
+std::optional<Axes> cuts_of(const Spec& spec, const Shape& shape, std::size_t begin, std::size_t end) {
+  Axes cuts;
+  bool has_whole = false;
+  for (std::size_t d = begin; d < end; ++d) {
+    if (has_whole && !spec[d].empty()) return std::nullopt;
+    has_whole |= spec[d].empty() && shape[d] != 1;
+    cuts.insert(cuts.end(), spec[d].begin(), spec[d].end());
+  }
+  return cuts;
+}
+
+// Each dimension of a reshape's block takes the axes that are left until it is cut into single elements; false where one does not divide
+// it. Source: split_partitions in jax/_src/lax/lax.py.
+bool deal_cuts(const std::optional<Axes>& cuts, const Shape& shape, std::size_t begin, std::size_t end, Spec& result) {
+  if (!cuts) return false;
+  auto next = cuts->begin();
+  Spec dealt(end - begin);
+  for (std::size_t d = begin; d < end; ++d)
+    for (std::int64_t left = shape[d]; left > 1 && next != cuts->end(); ++next) {
+      const std::int64_t parts = part_count(Axes{*next});
+      if (left % parts != 0) return false;
+      left /= parts;
+      dealt[d - begin].push_back(*next);
+    }
+  if (next != cuts->end()) return false;
+  std::move(dealt.begin(), dealt.end(), result.begin() + std::ptrdiff_t(begin));
+  return true;
+}
+
 // One node being typed.
 class NodeTyping {
  public:
@@ -68,7 +98,11 @@ class NodeTyping {
 
   // Per result its spec.
   std::vector<Spec> results() {
-    if (node_.op->name == "reshape") return {reshaped()};
+    if (node_.op->name == "reshape") {
+      Reshaped reshaped = reshaped_spec(operands_[0], operand_types_[0].shape, result_types_[0].shape);
+      if (!reshaped.is_told && !has_out_sharding_) fail_reshape();
+      return {std::move(reshaped.spec)};
+    }
     if (node_.op->name == "fft_axis") return {transformed()};
     if (node_.op->name == "clamp") return {operands_[1]};
     if (!rule_.present) return std::vector<Spec>(result_types_.size());
@@ -262,61 +296,6 @@ class NodeTyping {
     return operands_[0];
   }
 
-  // JAX's reshape: dimensions that stay, ones that come and go, a merge or split whose cut dimension leads and divides. Where the result's
-  // sharding is asked for, other cuts do not come into it.
-  Spec reshaped() const {
-    const Shape &from = operand_types_[0].shape, &to = result_types_[0].shape;
-    const Spec& spec = operands_[0];
-    Spec result(to.size());
-    std::size_t i = 0, o = 0;
-    while (i < from.size() || o < to.size()) {
-      // A block: the shortest runs of dimensions with the same number of elements.
-      std::size_t i_begin = i, o_begin = o;
-      std::int64_t in = i < from.size() ? from[i++] : 1, out = o < to.size() ? to[o++] : 1;
-      while (in != out) {
-        if (in < out && i < from.size())
-          in *= from[i++];
-        else if (o < to.size())
-          out *= to[o++];
-        else
-          break;
-      }
-      const bool is_told = deal_cuts(cuts_of(spec, from, i_begin, i), to, o_begin, o, result);
-      if (!is_told && !has_out_sharding_) fail_reshape();
-    }
-    return result;
-  }
-
-  // The cuts of a block's dimensions one after another; nothing where one is cut behind another that is whole.
-  std::optional<Axes> cuts_of(const Spec& spec, const Shape& shape, std::size_t begin, std::size_t end) const {
-    Axes cuts;
-    bool has_whole = false;
-    for (std::size_t d = begin; d < end; ++d) {
-      if (has_whole && !spec[d].empty()) return std::nullopt;
-      has_whole |= spec[d].empty() && shape[d] != 1;
-      cuts.insert(cuts.end(), spec[d].begin(), spec[d].end());
-    }
-    return cuts;
-  }
-
-  // Each dimension of a reshape's block takes the axes that are left until it is cut into single elements; false where one does not divide
-  // it. Source: split_partitions in jax/_src/lax/lax.py.
-  static bool deal_cuts(const std::optional<Axes>& cuts, const Shape& shape, std::size_t begin, std::size_t end, Spec& result) {
-    if (!cuts) return false;
-    auto next = cuts->begin();
-    Spec dealt(end - begin);
-    for (std::size_t d = begin; d < end; ++d)
-      for (std::int64_t left = shape[d]; left > 1 && next != cuts->end(); ++next) {
-        const std::int64_t parts = part_count(Axes{*next});
-        if (left % parts != 0) return false;
-        left /= parts;
-        dealt[d - begin].push_back(*next);
-      }
-    if (next != cuts->end()) return false;
-    std::move(dealt.begin(), dealt.end(), result.begin() + std::ptrdiff_t(begin));
-    return true;
-  }
-
   [[noreturn]] void fail_reshape() const {
     fail(
         "This reshape is not supported. Please specify the sharding of the output via the `out_sharding` argument of jax.lax.reshape. Got "
@@ -335,6 +314,26 @@ class NodeTyping {
 };
 
 }  // namespace
+
+Reshaped reshaped_spec(const Spec& spec, const Shape& from, const Shape& to) {
+  Reshaped reshaped{Spec(to.size()), true};
+  std::size_t i = 0, o = 0;
+  while (i < from.size() || o < to.size()) {
+    // A block: the shortest runs of dimensions with the same number of elements.
+    std::size_t i_begin = i, o_begin = o;
+    std::int64_t in = i < from.size() ? from[i++] : 1, out = o < to.size() ? to[o++] : 1;
+    while (in != out) {
+      if (in < out && i < from.size())
+        in *= from[i++];
+      else if (o < to.size())
+        out *= to[o++];
+      else
+        break;
+    }
+    reshaped.is_told &= deal_cuts(cuts_of(spec, from, i_begin, i), to, o_begin, o, reshaped.spec);
+  }
+  return reshaped;
+}
 
 std::vector<Spec> typed_results(const Graph& graph, const Node& node, const Mesh& mesh, const std::vector<Spec>& operands,
                                 bool has_out_sharding) {

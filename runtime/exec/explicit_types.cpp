@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "runtime/exec/explicit_asked.h"
@@ -14,6 +15,7 @@
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/ops/registry.h"
+#include "runtime/ops/unary.h"
 
 namespace shardlab {
 namespace {
@@ -30,12 +32,23 @@ Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
   return attrs.set("unconstrained", dims).set("replicated", whole);
 }
 
+// Whether JAX leaves a result to propagation, though its type says where it lies. Source: the lowerings in jax/_src/lax/lax.py that do not
+// call lower_with_sharding_in_types. What an op repeats by itself has no type there.
+bool is_left_open(const Node& node) {
+  static constexpr std::array kOpen = {&ops::kEqual,        &ops::kNotEqual, &ops::kLess,  &ops::kLessEqual, &ops::kGreater,
+                                       &ops::kGreaterEqual, &ops::kExp2,     &ops::kRound, &ops::kSign,      &ops::kSquare};
+  return ops::is_implicit_broadcast(node) || std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
+}
+
 // A graph being typed, and the bodies of its nodes. Invariant: a value's spec may hold cuts by axes that are not typed where it is used;
 // whoever uses it sees those within his own typed axes.
 class GraphTyping {
  public:
-  GraphTyping(const Graph& graph, const Mesh& mesh, AxisSet around)
-      : graph_(graph), mesh_(mesh), around_(around), cotangents_(graph), typed_(graph) {
+  using Told = std::vector<std::optional<Spec>>;
+
+  // `told`: the types of results, as who uses them outside tells.
+  GraphTyping(const Graph& graph, const Mesh& mesh, AxisSet around, Told told = {})
+      : graph_(graph), mesh_(mesh), around_(around), cotangents_(graph, std::move(told)), typed_(graph) {
     constraint_ = find_op("with_sharding_constraint");
     SL_CHECK(constraint_ != nullptr);
     typed_.nodes.clear();
@@ -47,16 +60,24 @@ class GraphTyping {
     }
   }
 
+  // What the body of a scan takes slice by slice, and what it gives to be stacked: the parameters and the results from these on.
+  struct Scanned {
+    const Node& scan;
+    std::size_t params, results;
+  };
+
   ExplicitTypes run(const std::vector<Spec>& params, const std::vector<bool>& params_on_mesh, MeshSource source,
-                    const std::vector<bool>& has_out_sharding) {
+                    const std::vector<bool>& has_out_sharding, const std::optional<Scanned>& scanned = std::nullopt) {
     source_ = source;
     on_mesh_ = values_on_mesh(graph_, params_on_mesh, source);
     asked_ = asked_for(graph_, has_out_sharding);
     for (std::size_t i = 0; i < graph_.params.size(); ++i) specs_[std::size_t(graph_.params[i])] = params[i];
+    if (scanned) hold_from(*scanned, graph_.params, scanned->params);
     for (const Node& node : graph_.nodes) {
       add(node);
       ++typed_count_;
     }
+    if (scanned) hold_from(*scanned, graph_.results, scanned->results);
     ExplicitTypes out;
     for (ValueId id : graph_.results) out.results.push_back(spec(id, around_));
     for (ValueId& id : typed_.results) id = now_[std::size_t(id)];
@@ -103,12 +124,11 @@ class GraphTyping {
       emit_clamp(std::move(copy), typed);
     else
       emit(std::move(copy));
-    const bool by_propagation = node.op->elementwise && node.op != &ops::kClamp && typed == all_axes_of(mesh_);
     for (std::size_t r = 0; r < results.size(); ++r) {
       const ValueId value = node.results[r];
       results[r].resize(std::size_t(graph_.type(value).rank()));
       specs_[std::size_t(value)] = results[r];
-      if (is_held || by_propagation || asked_[std::size_t(value)]) continue;
+      if (is_held || is_left_open(node) || asked_[std::size_t(value)]) continue;
       hold(node, value, type_attrs(results[r], mesh_, typed));
     }
   }
@@ -130,6 +150,12 @@ class GraphTyping {
     const NodeId producer = graph_.values[std::size_t(id)].producer;
     const bool is_typed = producer < NodeId(typed_count_);
     return is_typed && !is_constant_[std::size_t(id)] ? std::optional(spec(id, typed)) : std::nullopt;
+  }
+
+  // Holds these values where they are not held yet, as JAX's slices of what it scans and updates of stacks are.
+  void hold_from(const Scanned& scanned, const std::vector<ValueId>& values, std::size_t first) {
+    for (std::size_t i = first; i < values.size(); ++i)
+      if (now_[std::size_t(values[i])] == values[i]) hold(scanned.scan, values[i], type_attrs(spec(values[i], around_), mesh_, around_));
   }
 
   // What vmap repeats of what is on the mesh, over the axes that cut the batch. Source: broadcast and _check_ema_unmapped_args in JAX.
@@ -248,12 +274,13 @@ class GraphTyping {
   }
 
   // Types body number `b` on these parameters, which are the node's last operands. It is traced, also outside of jit.
-  std::vector<Spec> type_body(const Node& node, Bodies& bodies, std::size_t b, const std::vector<Spec>& params, AxisSet axes) const {
+  std::vector<Spec> type_body(const Node& node, Bodies& bodies, std::size_t b, const std::vector<Spec>& params, AxisSet axes,
+                              Told told = {}, const std::optional<Scanned>& scanned = std::nullopt) const {
     std::vector<bool> on_mesh;
     for (std::size_t i = node.operands.size() - params.size(); i < node.operands.size(); ++i)
       on_mesh.push_back(on_mesh_[std::size_t(node.operands[i])]);
     const MeshSource source = source_ == MeshSource::kOperands ? source_ : MeshSource::kTracedOps;
-    ExplicitTypes typed = GraphTyping(*bodies[b], mesh_, axes).run(params, on_mesh, source, {});
+    ExplicitTypes typed = GraphTyping(*bodies[b], mesh_, axes, std::move(told)).run(params, on_mesh, source, {}, scanned);
     bodies[b] = std::make_shared<const Graph>(std::move(typed.graph));
     return typed.results;
   }
@@ -310,6 +337,21 @@ class GraphTyping {
     return is_constant_[std::size_t(value)] && producer >= 0 && graph_.nodes[std::size_t(producer)].user_op == node.user_op;
   }
 
+  void cut(const Node& node, ValueId value, const Spec& spec, AxisSet typed) {
+    specs_[std::size_t(value)] = spec;
+    hold(node, value, type_attrs(spec, mesh_, typed));
+  }
+
+  // The types of a node's results, as cotangents, where those who use them tell.
+  Told told_results(const Node& node, AxisSet typed) const {
+    Told told;
+    for (ValueId result : node.results) {
+      told.push_back(cotangents_.type_of(result, [&](ValueId id) { return known_type(id, typed); }));
+      if (told.back()) told.back() = within(*told.back(), typed);
+    }
+    return told;
+  }
+
   // What vmap repeats and a loop carries, from its operand `first` on, is cut along the batch as what its body makes; constants of its own
   // are cut as that. Whether any was not.
   bool cut_repeated(const Node& node, std::size_t first, const std::vector<Spec>& made, AxisSet typed) {
@@ -317,8 +359,7 @@ class GraphTyping {
     for (std::size_t i = 0; i < made.size(); ++i) {
       const ValueId value = node.operands[first + i];
       if (is_own_constant(node, value) && axes_in(spec(value, typed)) == 0 && axes_in(made[i]) != 0) {
-        specs_[std::size_t(value)] = made[i];
-        hold(node, value, type_attrs(made[i], mesh_, typed));
+        cut(node, value, made[i], typed);
         any = true;
         continue;
       }
@@ -346,6 +387,12 @@ class GraphTyping {
 
   std::vector<Spec> scan_results(Node& node, AxisSet typed) {
     const auto consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
+    Told told = told_results(node, typed);
+    for (std::size_t i = 0; i < carried; ++i)  // zeros that derivatives are added to
+      if (const ValueId value = node.operands[consts + i]; told[i] && is_own_constant(node, value) && axes_in(spec(value, typed)) == 0)
+        cut(node, value, *told[i], typed);
+    for (std::size_t i = carried; i < told.size(); ++i)
+      if (told[i]) told[i]->erase(told[i]->begin());
     std::vector<Spec> params = operand_specs(node, 0, node.operands.size(), typed);
     std::vector<Spec> carry(params.begin() + std::ptrdiff_t(consts), params.begin() + std::ptrdiff_t(consts + carried));
     for (std::size_t i = consts + carried; i < params.size(); ++i) {
@@ -355,7 +402,7 @@ class GraphTyping {
       params[i].erase(params[i].begin());
     }
     Bodies bodies = node.attrs.bodies();
-    std::vector<Spec> results = type_body(node, bodies, 0, params, typed);
+    std::vector<Spec> results = type_body(node, bodies, 0, params, typed, std::move(told), Scanned{node, consts + carried, carried});
     if (cut_repeated(node, consts, {results.begin(), results.begin() + std::ptrdiff_t(carried)}, typed)) return scan_results(node, typed);
     node.attrs.set("bodies", bodies);
     check_carry("scan body", node, carry, {results.begin(), results.begin() + std::ptrdiff_t(carried)});
@@ -365,9 +412,10 @@ class GraphTyping {
 
   std::vector<Spec> branch_results(Node& node, AxisSet typed) {
     Bodies bodies = node.attrs.bodies();
-    std::vector<Spec> params = operand_specs(node, 1, node.operands.size(), typed), first = type_body(node, bodies, 0, params, typed);
+    const Told told = told_results(node, typed);
+    std::vector<Spec> params = operand_specs(node, 1, node.operands.size(), typed), first = type_body(node, bodies, 0, params, typed, told);
     for (std::size_t b = 1; b < bodies.size(); ++b) {
-      std::vector<Spec> other = type_body(node, bodies, b, params, typed);
+      std::vector<Spec> other = type_body(node, bodies, b, params, typed, told);
       for (std::size_t r = 0; r < first.size(); ++r)
         if (first[r] != other[r])
           throw_user_error(

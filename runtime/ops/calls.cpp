@@ -80,6 +80,10 @@ constexpr AttrDef kTangentAttrs[] = {{"num_residuals", AttrDef::Kind::kInteger, 
 
 }  // namespace
 
+bool is_implicit_broadcast(const Node& node) {
+  return node.op == &kBroadcastInDim && node.attrs.flag(kImplicit) && !node.attrs.has(kRepeatedDim);
+}
+
 const OpDef kCheckpoint = {.name = "checkpoint",
                            .doc = "Calls a function; its backward pass computes the function's values again instead of keeping them.",
                            .operands_min = 0,

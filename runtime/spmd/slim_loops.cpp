@@ -108,6 +108,25 @@ BodyPropagation slim(const Loop& loop, const BodyPropagation& body, const Mask& 
   return copy.as_body(std::move(bodies));
 }
 
+// A branch without the parameters that stand for others: it says per parameter which one it is the same as, itself or an earlier one.
+BodyPropagation with_merged_params(const BodyPropagation& branch, const std::vector<std::size_t>& same) {
+  PropagationCopy copy(branch.graph, branch.values, branch.origins);
+  const std::vector<ValueId>& params = branch.graph.params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (same[i] == i)
+      copy.copy_param(params[i]);
+    else
+      copy.now(params[i]) = copy.now(params[same[i]]);
+  }
+  BodyPropagations bodies;
+  for (NodeId n = 0; n < NodeId(branch.graph.nodes.size()); ++n) {
+    copy.copy_node(n, branch.graph.nodes[std::size_t(n)]);
+    if (auto inner = branch.bodies.find(n); inner != branch.bodies.end()) bodies[copy.node_now(n)] = inner->second;
+  }
+  for (ValueId id : branch.graph.results) copy.graph.results.push_back(copy.now(id));
+  return copy.as_body(std::move(bodies));
+}
+
 // What only dead values were computed from is dead too.
 Propagation without_dead(const Propagation& from) {
   const Mask needed = needed_values(from.graph, Mask(from.graph.results.size(), true));
@@ -140,7 +159,8 @@ class Slimmer {
     auto found = from_.bodies.find(n);
     const bool is_loop = node.op->region == RegionKind::kWhile || node.op->region == RegionKind::kScan;
     if (found != from_.bodies.end() && is_loop && copy_slim(n, Loop(node, *found->second))) return;
-    if (found != from_.bodies.end() && node.op->region == RegionKind::kBranch && forward_all(node, *found->second)) return;
+    const bool is_branch = node.op->region == RegionKind::kBranch;
+    if (found != from_.bodies.end() && is_branch && (forward_all(node, *found->second) || merge_operands(n, *found->second))) return;
     to_.copy_node(n, node);
     if (found != from_.bodies.end()) bodies_[to_.node_now(n)] = found->second;
   }
@@ -160,6 +180,40 @@ class Slimmer {
       given.push_back(node.operands[first + 1]);
     }
     for (std::size_t i = 0; i < given.size(); ++i) to_.now(node.results[i]) = to_.now(given[i]);
+    return has_changed_ = true;
+  }
+
+  // What branches are given twice they are given once, so that they see that it is the same. False where it is not, or lies in two ways.
+  bool merge_operands(NodeId n, const std::vector<BodyPropagation>& branches) {
+    Node node = from_.graph.nodes[std::size_t(n)];
+    auto lie_alike = [&](std::size_t one, std::size_t other) {
+      return std::all_of(branches.begin(), branches.end(), [&](const BodyPropagation& branch) {
+        auto spec = [&](std::size_t i) {
+          const ValueId param = branch.graph.params[i];
+          return normalised(propagated_spec(branch.values[std::size_t(param)], branch.graph.type(param).shape));
+        };
+        return spec(one) == spec(other);
+      });
+    };
+    std::vector<std::size_t> same;
+    std::vector<ValueId> operands = {node.operands[0]};
+    for (std::size_t i = 0; i + 1 < node.operands.size(); ++i) {
+      std::size_t first = 0;
+      while (first < i && (node.operands[first + 1] != node.operands[i + 1] || !lie_alike(first, i))) ++first;
+      same.push_back(first);
+      if (first == i) operands.push_back(node.operands[i + 1]);
+    }
+    if (operands.size() == node.operands.size()) return false;
+    std::vector<BodyPropagation> bodies;
+    Bodies graphs;
+    for (const BodyPropagation& each : branches) {
+      bodies.push_back(with_merged_params(each, same));
+      graphs.push_back(std::make_shared<const Graph>(bodies.back().graph));
+    }
+    node.attrs.set("bodies", graphs);
+    node.operands = std::move(operands);
+    to_.copy_node(n, std::move(node));
+    bodies_[to_.node_now(n)] = std::make_shared<const std::vector<BodyPropagation>>(std::move(bodies));
     return has_changed_ = true;
   }
 
