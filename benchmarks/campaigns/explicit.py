@@ -1,17 +1,29 @@
 """Programs of the other kinds on meshes with Explicit axes, beside Auto ones as a rule; JAX refuses many."""
 import json
 
+import calls
+import dtypes
+import einsums
 import expressions
 import functions
+import idioms
+import lookups
+import loops
+import medleys
+import mixtures
+import networks
 import operands
 import options
 import products
 import rearrangements
+import recurrent
 import shapes
 import slices
+import transforms
 from draw import Draw
 
-KINDS = (expressions, expressions, functions, operands, options, products, products, rearrangements, shapes, slices)
+KINDS = (calls, dtypes, einsums, expressions, functions, idioms, lookups, loops, medleys, mixtures, networks, operands, options, products,
+         rearrangements, recurrent, shapes, slices, transforms)
 
 
 def program(d, name):

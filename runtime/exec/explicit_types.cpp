@@ -33,11 +33,12 @@ Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
 }
 
 // Whether JAX leaves a result to propagation, though its type says where it lies. Source: the lowerings in jax/_src/lax/lax.py that do not
-// call lower_with_sharding_in_types. What an op repeats by itself has no type there.
+// call lower_with_sharding_in_types, and shard_map's. What an op repeats by itself has no type there.
 bool is_left_open(const Node& node) {
   static constexpr std::array kOpen = {&ops::kEqual,        &ops::kNotEqual, &ops::kLess,  &ops::kLessEqual, &ops::kGreater,
                                        &ops::kGreaterEqual, &ops::kExp2,     &ops::kRound, &ops::kSign,      &ops::kSquare};
-  return ops::is_implicit_broadcast(node) || std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
+  return ops::is_implicit_broadcast(node) || node.op->region == RegionKind::kManual ||
+         std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
 }
 
 // A graph being typed, and the bodies of its nodes. Invariant: a value's spec may hold cuts by axes that are not typed where it is used;
@@ -72,15 +73,15 @@ class GraphTyping {
     on_mesh_ = values_on_mesh(graph_, params_on_mesh, source);
     asked_ = asked_for(graph_, has_out_sharding);
     for (std::size_t i = 0; i < graph_.params.size(); ++i) specs_[std::size_t(graph_.params[i])] = params[i];
-    if (scanned) hold_from(*scanned, graph_.params, scanned->params);
+    if (scanned) hold_slices(*scanned);
     for (const Node& node : graph_.nodes) {
       add(node);
       ++typed_count_;
     }
-    if (scanned) hold_from(*scanned, graph_.results, scanned->results);
     ExplicitTypes out;
     for (ValueId id : graph_.results) out.results.push_back(spec(id, around_));
     for (ValueId& id : typed_.results) id = now_[std::size_t(id)];
+    if (scanned) hold_stacked(*scanned);
     verify(typed_);
     out.graph = std::move(typed_);
     return out;
@@ -152,10 +153,20 @@ class GraphTyping {
     return is_typed && !is_constant_[std::size_t(id)] ? std::optional(spec(id, typed)) : std::nullopt;
   }
 
-  // Holds these values where they are not held yet, as JAX's slices of what it scans and updates of stacks are.
-  void hold_from(const Scanned& scanned, const std::vector<ValueId>& values, std::size_t first) {
-    for (std::size_t i = first; i < values.size(); ++i)
-      if (now_[std::size_t(values[i])] == values[i]) hold(scanned.scan, values[i], type_attrs(spec(values[i], around_), mesh_, around_));
+  // As JAX's slices of what it scans are.
+  void hold_slices(const Scanned& scanned) {
+    for (std::size_t i = scanned.params; i < graph_.params.size(); ++i)
+      hold(scanned.scan, graph_.params[i], type_attrs(spec(graph_.params[i], around_), mesh_, around_));
+  }
+
+  // Rows of stacks that are not held yet. JAX reshapes each first, and holds that: what it is made of lies by itself.
+  void hold_stacked(const Scanned& scanned) {
+    for (std::size_t i = scanned.results; i < graph_.results.size(); ++i) {
+      const ValueId made = graph_.results[i];
+      if (typed_.results[i] != made) continue;
+      const ValueId row = add_node(scanned.scan, &ops::kReshape, made, Attrs{{"shape", graph_.type(made).shape}});
+      typed_.results[i] = add_node(scanned.scan, constraint_, row, type_attrs(spec(made, around_), mesh_, around_));
+    }
   }
 
   // What vmap repeats of what is on the mesh, over the axes that cut the batch. Source: broadcast and _check_ema_unmapped_args in JAX.
@@ -189,18 +200,23 @@ class GraphTyping {
   }
 
   void hold(const Node& node, ValueId value, Attrs attrs) {
-    Node held;
-    held.op = constraint_;
-    held.operands = {value};
-    held.results = {ValueId(typed_.values.size())};
-    held.attrs = std::move(attrs);
-    held.where = node.where;
-    held.user_op = node.user_op;
-    held.call = node.call;
-    held.call_result = node.call_result;
-    typed_.values.push_back({graph_.type(value), NodeId(typed_.nodes.size()), 0});
-    now_[std::size_t(value)] = held.results[0];
-    typed_.nodes.push_back(std::move(held));
+    now_[std::size_t(value)] = add_node(node, constraint_, value, std::move(attrs));
+  }
+
+  // An op at a node's place, whose result has its operand's type.
+  ValueId add_node(const Node& place, const OpDef* op, ValueId operand, Attrs attrs) {
+    Node node;
+    node.op = op;
+    node.operands = {operand};
+    node.results = {ValueId(typed_.values.size())};
+    node.attrs = std::move(attrs);
+    node.where = place.where;
+    node.user_op = place.user_op;
+    node.call = place.call;
+    node.call_result = place.call_result;
+    typed_.values.push_back({typed_.type(operand), NodeId(typed_.nodes.size()), 0});
+    typed_.nodes.push_back(std::move(node));
+    return ValueId(typed_.values.size()) - 1;
   }
 
   std::string names_of(AxisSet axes) const {
@@ -388,9 +404,13 @@ class GraphTyping {
   std::vector<Spec> scan_results(Node& node, AxisSet typed) {
     const auto consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
     Told told = told_results(node, typed);
-    for (std::size_t i = 0; i < carried; ++i)  // zeros that derivatives are added to
-      if (const ValueId value = node.operands[consts + i]; told[i] && is_own_constant(node, value) && axes_in(spec(value, typed)) == 0)
+    for (std::size_t i = 0; i < carried; ++i) {
+      const ValueId value = node.operands[consts + i];
+      if (!is_own_constant(node, value))
+        told[i] = spec(value, typed);
+      else if (told[i] && axes_in(spec(value, typed)) == 0)  // zeros that derivatives are added to
         cut(node, value, *told[i], typed);
+    }
     for (std::size_t i = carried; i < told.size(); ++i)
       if (told[i]) told[i]->erase(told[i]->begin());
     std::vector<Spec> params = operand_specs(node, 0, node.operands.size(), typed);

@@ -11,6 +11,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/grad.h"
+#include "runtime/transform/inline.h"
 
 namespace shardlab {
 namespace {
@@ -92,17 +93,40 @@ void check_inexact(const std::vector<Array>& args, std::string_view what, const 
           what, name_of(args[i].dtype()), i, options.name, args[i].type().text(), options.where.text());
 }
 
-// Where shardings are in types a gradient has its argument's type. The gradients are the results from `first` on.
-Graph with_gradients_typed(Graph graph, std::size_t first, const std::vector<bool>& active, Where where) {
-  for (std::size_t i = 0; i < active.size(); ++i) {
-    if (!active[i]) continue;
+bool are_typed(const std::vector<Array>& args, const TransformOptions& options) {
+  const auto mesh = mesh_of_arrays(Context::current(), args, options.name, options.where);
+  return mesh && mesh->has_explicit_axes();
+}
+
+// Where shardings are in types a gradient has its argument's type. The gradients are the results from `first` on; `like`: the arguments, -1
+// where one is gone.
+Graph with_gradients_typed(Graph graph, std::size_t first, const std::vector<ValueId>& like, Where where) {
+  for (ValueId argument : like) {
     ValueId& gradient = graph.results[first++];
+    if (argument < 0) continue;
     const auto typed = ValueId(graph.values.size());
     graph.values.push_back({graph.type(gradient), NodeId(graph.nodes.size()), 0});
-    graph.nodes.push_back({&ops::kEnterAutoAxes, {gradient, graph.params[i]}, {typed}, Attrs{{"is_gradient", true}}, where, "grad"});
+    graph.nodes.push_back({&ops::kEnterAutoAxes, {gradient, argument}, {typed}, Attrs{{"is_gradient", true}}, where, "grad"});
     gradient = typed;
   }
   return graph;
+}
+
+// So has a tangent, wherever it lay: JAX's library is jitted, and takes tangents to be of the arguments' types. They are the parameters
+// behind those of the function.
+Graph with_tangents_typed(const Graph& graph, const std::vector<bool>& active, Where where) {
+  GraphBuilder b(graph.name);
+  std::vector<ValueId> params;
+  for (ValueId id : graph.params) params.push_back(b.param(graph.type(id)));
+  b.set_place(where, "jvp");
+  for (std::size_t i = 0, next = active.size(); i < active.size(); ++i)
+    if (active[i]) {
+      params[next] = b.emit1(ops::kEnterAutoAxes, {params[next], params[i]});
+      ++next;
+    }
+  b.set_place({}, "");
+  b.set_results(transform::emit_graph(b, graph, params));
+  return b.finish();
 }
 
 }  // namespace
@@ -112,8 +136,12 @@ std::vector<Array> value_and_grad_of(const ArrayFunction& function, const std::v
   check_inexact(args, "grad", options);
   TracedBody body = capture(function, args, options.name, options.where);
   Graph graph = transform::value_and_grad(body.graph, active_of(options, body), options.name, options.where, options.holomorphic);
-  if (auto mesh = mesh_of_arrays(Context::current(), args, options.name, options.where); mesh && mesh->has_explicit_axes())
-    graph = with_gradients_typed(std::move(graph), body.graph.results.size(), active_of(options, body), options.where);
+  if (are_typed(args, options)) {
+    std::vector<ValueId> like;
+    for (std::size_t i = 0; i < args.size(); ++i)
+      if (options.active[i]) like.push_back(graph.params[i]);
+    graph = with_gradients_typed(std::move(graph), body.graph.results.size(), like, options.where);
+  }
   std::vector<bool> weak = body.weak_results, gradients = weak_active(args, options.active);
   weak.insert(weak.end(), gradients.begin(), gradients.end());
   std::vector<Array> results = run_graph_by_ops(graph, joined(args, body.captured), options.where);
@@ -131,6 +159,7 @@ WithTangents jvp_of(const ArrayFunction& function, const std::vector<Array>& arg
   check_jvp_tangents(tangents, wanted, options);
   TracedBody body = capture(function, args, options.name, options.where);
   Graph graph = transform::jvp(body.graph, active_of(options, body));
+  if (are_typed(args, options)) graph = with_tangents_typed(graph, active_of(options, body), options.where);
   std::vector<Array> all = run_graph_by_ops(graph, joined(joined(args, body.captured), tangents), options.where);
   WithTangents out;
   std::size_t count = body.graph.results.size(), next = count;
@@ -158,11 +187,28 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
   const std::vector<bool> weak_results = body.weak_results, weak_args = weak_active(args, options.active);
   for (std::size_t i = 0; i < args.size(); ++i)
     if (options.active[i]) active_types.push_back(args[i].type());
-  out.pull = [pullback, residuals, result_types, weak_args, options](const std::vector<Array>& cotangents) {
+  std::vector<Array> like;  // what types say of the gradients
+  if (are_typed(args, options))
+    for (std::size_t i = 0; i < args.size(); ++i)
+      if (options.active[i]) like.push_back(args[i]);
+  out.pull = [pullback, residuals, result_types, weak_args, like, options](const std::vector<Array>& cotangents) {
     check_cotangents(cotangents, result_types, options);
     std::vector<Array> params = residuals;
     for (int i : pullback->cotangents) params.push_back(cotangents[std::size_t(i)]);
-    std::vector<Array> found = run_graph_by_ops(pullback->backward, params, options.where);
+    Graph backward = pullback->backward;
+    std::vector<ValueId> arguments;
+    for (const Array& argument : like) {
+      if (argument.impl()->deleted) {
+        arguments.push_back(-1);
+        continue;
+      }
+      arguments.push_back(ValueId(backward.values.size()));
+      backward.params.push_back(arguments.back());
+      backward.values.push_back({argument.type(), -1, int(backward.params.size()) - 1});
+      params.push_back(argument);
+    }
+    backward = with_gradients_typed(std::move(backward), 0, arguments, options.where);
+    std::vector<Array> found = run_graph_by_ops(backward, params, options.where);
     set_weak(found, weak_args);
     return found;
   };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/exec/auto_axes.h"
+#include "runtime/exec/autodiff.h"
 #include "runtime/exec/context.h"
 #include "runtime/exec/context_mesh.h"
 #include "runtime/exec/control_flow.h"
@@ -182,6 +183,18 @@ TEST(ExplicitTypes, AConstraintIsAnAssertion) {
   auto f = jit([](const Array& a) { return with_sharding_constraint(multiply(a, 2.0f), NamedSharding(explicit_mesh(), P("j"))); });
   EXPECT_THAT(message_of([&] { f(x); }), HasSubstr("acts as an assert when all axes of mesh are of type"));
   EXPECT_EQ(typeof_text(reshard(x, P("j", "i"))), "float32[8@j,8@i]");
+}
+
+TEST(ExplicitTypes, GradientsAndTangentsHaveThoseOfTheirArguments) {
+  const Array x = placed({8, 8}, P("i")), unused = placed({8, 8}, P(None, "j"));
+  auto [y, pull] = vjp([](const Array& a, const Array&) { return sin(a); }, x, unused);
+  const auto [of_x, of_unused] = pull(ones_like(y));
+  EXPECT_EQ(typeof_text(of_x), "float32[8@i,8]");
+  EXPECT_EQ(typeof_text(of_unused), "float32[8,8@j]");
+  jit([](const Array& a) { return add(a, a); }, {.donate_argnums = {0}})(unused);  // whose type nobody can tell any more
+  EXPECT_EQ(typeof_text(std::get<0>(pull(ones_like(y)))), "float32[8@i,8]");
+  const auto [value, tangent] = jvp([](const Array& a) { return sin(a); }, std::tuple{x}, std::tuple{placed({8, 8}, P(None, "i"))});
+  EXPECT_EQ(typeof_text(tangent), "float32[8@i,8]");
 }
 
 TEST(Donation, DeletesWhatAResultReplaces) {
