@@ -12,6 +12,7 @@
 #include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
+#include "runtime/graph/unjitted.h"
 #include "runtime/ops/creation.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/registry.h"
@@ -90,6 +91,7 @@ std::vector<Array> apply_to(const OpDef& op, const std::vector<Operand>& operand
   ProgramRequest request;
   request.name = op.name;
   request.where = where;
+  request.lies_by_ops = is_unjitted(op.name);
   for (const Operand& operand : operands)
     if (operand.is_array()) {
       if (!operand.array().valid()) throw_user_error("{} at {}: an empty Array is used; give it a value first", op.name, where.text());

@@ -193,7 +193,8 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
       if (!has_out_sharding[i] && !typed.results[i].empty() &&
           std::none_of(typed.results[i].begin(), typed.results[i].end(), [](const Axes& axes) { return axes.empty(); }))
         input.results[i] = typed.results[i];
-  } else if (request.lies_by_ops && !foreign.any()) {
+  }
+  if (request.lies_by_ops && !foreign.any() && !mesh->is_explicit()) {
     const std::vector<std::optional<Spec>> found = results_by_ops(input);
     for (std::size_t i = 0; i < found.size(); ++i)
       if (!input.results[i]) input.results[i] = found[i];

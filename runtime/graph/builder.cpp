@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/base/at_place.h"
+#include "runtime/graph/unjitted.h"
 
 namespace shardlab {
 
@@ -79,7 +80,8 @@ std::vector<ValueId> GraphBuilder::call(const OpDef& op, std::span<const Arg> ar
                                                         : fmt::format("{} to {}", op.operands_min, op.operands_max));
   SL_CHECK(op.expand != nullptr, "{} has no expansion", op.name);
   std::optional<OpenCall> open;
-  const bool is_call = op.compiled_alone || (ops_are_calls_ && user_op_.empty() && open_call_ == nullptr);
+  const bool is_users = ops_are_calls_ && user_op_.empty() && open_call_ == nullptr;
+  const bool is_call = op.compiled_alone || (is_users && !is_unjitted(op.name));
   if (is_call) open.emplace(*this);
   if (!user_op_.empty()) return op.expand(*this, op, args, attrs);
   where_ = where;

@@ -13,6 +13,7 @@
 #include "runtime/exec/signature.h"
 #include "runtime/exec/tracing.h"
 #include "runtime/exec/weak_types.h"
+#include "runtime/graph/unjitted.h"
 #include "scenarios/runner/collector.h"
 #include "scenarios/runner/process.h"
 
@@ -51,7 +52,7 @@ class PlanMachine final : public Machine {
     };
     std::vector<std::optional<Sharding>> out;
     if (step.sharding && !is_reshard) out.push_back(step.sharding);
-    return run(where.function, std::string(step.op->name), function, args, {}, std::move(out), where);
+    return run(where.function, std::string(step.op->name), function, args, {}, std::move(out), where, false, is_unjitted(step.op->name));
   }
 
   Array place(const Operand& x, const Sharding& sharding, Where where) override {
