@@ -15,8 +15,14 @@ CotangentTypes::CotangentTypes(const Graph& graph, std::vector<std::optional<Spe
 }
 
 std::optional<Spec> CotangentTypes::type_of(ValueId cotangent, const std::function<std::optional<Spec>(ValueId)>& known) const {
+  std::set<ValueId> seen;
+  return type_of(cotangent, known, seen);
+}
+
+std::optional<Spec> CotangentTypes::type_of(ValueId cotangent, const Known& known, std::set<ValueId>& seen) const {
+  if (!seen.insert(cotangent).second) return std::nullopt;
   for (NodeId user : users_[std::size_t(cotangent)])
-    if (std::optional<Spec> type = told_by(graph_.nodes[std::size_t(user)], cotangent, known)) return type;
+    if (std::optional<Spec> type = told_by(graph_.nodes[std::size_t(user)], cotangent, known, seen)) return type;
   for (std::size_t i = 0; i < results_.size(); ++i)
     if (graph_.results[i] == cotangent && results_[i]) return results_[i];
   return std::nullopt;
@@ -28,8 +34,7 @@ bool CotangentTypes::is_repeated(ValueId id) const {
   return producer >= 0 && ops::is_implicit_broadcast(graph_.nodes[std::size_t(producer)]);
 }
 
-std::optional<Spec> CotangentTypes::told_by(const Node& user, ValueId cotangent,
-                                            const std::function<std::optional<Spec>(ValueId)>& known) const {
+std::optional<Spec> CotangentTypes::told_by(const Node& user, ValueId cotangent, const Known& known, std::set<ValueId>& seen) const {
   const OpDef& op = *user.op;
   if (op.is_constraint) {
     const bool is_told = user.attrs.has("sharding") && !user.attrs.has("unconstrained") && !user.attrs.has("reshards");
@@ -37,7 +42,7 @@ std::optional<Spec> CotangentTypes::told_by(const Node& user, ValueId cotangent,
   }
   if (user.results.size() != 1) return std::nullopt;
   if (&op == &ops::kTranspose) {
-    const std::optional<Spec> turned = type_of(user.results[0], known);
+    const std::optional<Spec> turned = type_of(user.results[0], known, seen);
     if (!turned) return std::nullopt;
     const auto& axes = user.attrs.integers("axes");
     Spec type(axes.size());
@@ -45,7 +50,7 @@ std::optional<Spec> CotangentTypes::told_by(const Node& user, ValueId cotangent,
     return type;
   }
   if (&op == &ops::kReshape) {
-    const std::optional<Spec> type = type_of(user.results[0], known);
+    const std::optional<Spec> type = type_of(user.results[0], known, seen);
     if (!type) return std::nullopt;
     Reshaped reshaped = reshaped_spec(*type, graph_.type(user.results[0]).shape, graph_.type(cotangent).shape);
     return reshaped.is_told ? std::optional(std::move(reshaped.spec)) : std::nullopt;
@@ -54,7 +59,7 @@ std::optional<Spec> CotangentTypes::told_by(const Node& user, ValueId cotangent,
   for (ValueId other : user.operands)
     if (other != cotangent && !is_repeated(other) && graph_.type(other).shape == graph_.type(cotangent).shape)
       if (std::optional<Spec> type = known(other)) return type;
-  return type_of(user.results[0], known);
+  return type_of(user.results[0], known, seen);
 }
 
 }  // namespace shardlab

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "runtime/core/sharding.h"
@@ -22,8 +23,12 @@ class CotangentTypes {
   std::optional<Spec> type_of(ValueId cotangent, const std::function<std::optional<Spec>(ValueId)>& known) const;
 
  private:
+  using Known = std::function<std::optional<Spec>(ValueId)>;
+
   bool is_repeated(ValueId id) const;
-  std::optional<Spec> told_by(const Node& user, ValueId cotangent, const std::function<std::optional<Spec>(ValueId)>& known) const;
+  // `seen`: values that have been asked, and none of whose users tells.
+  std::optional<Spec> type_of(ValueId cotangent, const Known& known, std::set<ValueId>& seen) const;
+  std::optional<Spec> told_by(const Node& user, ValueId cotangent, const Known& known, std::set<ValueId>& seen) const;
 
   const Graph& graph_;
   std::vector<std::optional<Spec>> results_;
