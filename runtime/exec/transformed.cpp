@@ -129,6 +129,22 @@ Graph with_tangents_typed(const Graph& graph, const std::vector<bool>& active, W
   return b.finish();
 }
 
+// Runs a backward pass whose gradients have the types of the arguments that are left.
+std::vector<Array> pulled_typed(Graph backward, std::vector<Array> params, const std::vector<Array>& like, Where where) {
+  std::vector<ValueId> arguments;
+  for (const Array& argument : like) {
+    if (argument.impl()->deleted) {
+      arguments.push_back(-1);
+      continue;
+    }
+    arguments.push_back(ValueId(backward.values.size()));
+    backward.params.push_back(arguments.back());
+    backward.values.push_back({argument.type(), -1, int(backward.params.size()) - 1});
+    params.push_back(argument);
+  }
+  return run_graph_by_ops(with_gradients_typed(std::move(backward), 0, arguments, where), params, where);
+}
+
 }  // namespace
 
 std::vector<Array> value_and_grad_of(const ArrayFunction& function, const std::vector<Array>& args, const TransformOptions& options) {
@@ -195,20 +211,8 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
     check_cotangents(cotangents, result_types, options);
     std::vector<Array> params = residuals;
     for (int i : pullback->cotangents) params.push_back(cotangents[std::size_t(i)]);
-    Graph backward = pullback->backward;
-    std::vector<ValueId> arguments;
-    for (const Array& argument : like) {
-      if (argument.impl()->deleted) {
-        arguments.push_back(-1);
-        continue;
-      }
-      arguments.push_back(ValueId(backward.values.size()));
-      backward.params.push_back(arguments.back());
-      backward.values.push_back({argument.type(), -1, int(backward.params.size()) - 1});
-      params.push_back(argument);
-    }
-    backward = with_gradients_typed(std::move(backward), 0, arguments, options.where);
-    std::vector<Array> found = run_graph_by_ops(backward, params, options.where);
+    std::vector<Array> found = like.empty() ? run_graph_by_ops(pullback->backward, params, options.where)
+                                            : pulled_typed(pullback->backward, std::move(params), like, options.where);
     set_weak(found, weak_args);
     return found;
   };
