@@ -17,6 +17,7 @@ import einsums
 import explicit
 import expressions
 import functions
+import groups
 import idioms
 import loops
 import lookups
@@ -32,13 +33,14 @@ import recurrent
 import shapes
 import slices
 import transforms
+import two_meshes
 import unplaced
 import wide
 from draw import MESHES, RARE_MESHES, Draw
 
 KINDS = {module.__name__: module.program
-         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, idioms, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
-                        products, rearrangements, recurrent, shapes, slices, transforms, unplaced, wide)}
+         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
+                        products, rearrangements, recurrent, shapes, slices, transforms, two_meshes, unplaced, wide)}
 
 
 def main():

@@ -52,8 +52,8 @@ def jax_side(path):
         """Per-device code means something else there."""
         if '"shard_map"' in json.dumps(document):
             return document
-        mesh = {**document["meshes"]["m"], "shape": [1] * len(document["meshes"]["m"]["axes"]), "devices": [0]}
-        return {**document, "meshes": {"m": mesh}}
+        meshes = {name: {**mesh, "shape": [1] * len(mesh["axes"]), "devices": [0]} for name, mesh in document["meshes"].items()}
+        return {**document, "meshes": meshes}
 
     for document in programs.read([path]):
         try:

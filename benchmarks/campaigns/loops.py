@@ -47,7 +47,7 @@ class Body:
 
     def per_device(self):
         draw = self.draw
-        spec = draw.spec(self.shape)
+        spec = draw.spec(self.shape, draw.axes)
         axes = [axis for each in spec if each for axis in (each if isinstance(each, list) else [each])]
         if not axes:
             return self.elementwise()

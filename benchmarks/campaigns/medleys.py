@@ -189,7 +189,7 @@ class Medley(mixtures.Mixture):
 
     def per_device(self, x, y, z, axis):
         draw = self.draw
-        spec = draw.spec(self.shape)
+        spec = draw.spec(self.shape, draw.axes)
         axes = [name for each in spec if each for name in (each if isinstance(each, list) else [each])]
         body = [step("c", draw.of("mul", "add"), "a", "b")]
         if axes:

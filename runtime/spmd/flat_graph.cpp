@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "runtime/graph/barrier.h"
 #include "runtime/spmd/outlines.h"
+#include "runtime/spmd/partial_manual.h"
 
 namespace shardlab::spmd {
 namespace {
@@ -46,6 +48,7 @@ FactorRule update_rule(const Types& operands, const Types& results, const Attrs&
 
 const OpDef kEdge = {
     .name = "data_flow_edge", .doc = "What may come to one value.", .operands_max = -1, .rule = identity_rule, .pass_through = true};
+const OpDef kCodeEdge = {.name = "edge_of_per_device_code", .doc = "What it takes or gives, on the other side of its edge."};
 const OpDef kOpened = {.name = "opened", .doc = "A value whose sharding may be extended.", .rule = identity_rule, .elementwise = true};
 const OpDef kOutlined = {.name = "outlined", .doc = "In whose place its outline stands."};
 const OpDef kStep = {
@@ -71,11 +74,11 @@ struct LoopBody {
 
 class Explicit {
  public:
-  Explicit(const Node& node, const GraphRef& body) : node_(node), is_loop_(node.op->region != RegionKind::kBranch) {
+  Explicit(const Node& node, const GraphRef& body, Clone clone) : node_(node), is_loop_(node.op->region != RegionKind::kBranch) {
     for (std::size_t i = 0; i < body->params.size(); ++i) out_.params.push_back(outside(i));
     std::vector<bool> carried;
     for (const Outside& each : out_.params) carried.push_back(each.kind == Outside::Kind::kCarried);
-    out_.graph = with_cloned_constants(*body, carried);
+    out_.graph = with_cloned_constants(*body, carried, clone);
     out_.plain = out_.graph;
     if (node.op->region == RegionKind::kScan) read_and_write();
   }
@@ -136,6 +139,11 @@ class Explicit {
   LoopBody out_;
 };
 
+// As with_cloned_constants puts it behind each constraint.
+bool is_open_constraint(const Node& node) {
+  return node.op->is_constraint && node.attrs.flag(kOpensConstraint);
+}
+
 bool is_laid_out(const Node& node) {
   const RegionKind kind = node.op->region;
   return kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch;
@@ -143,7 +151,7 @@ bool is_laid_out(const Node& node) {
 
 class Flattener {
  public:
-  Flattener(const Graph& graph, const std::vector<bool>& is_given) {
+  Flattener(const Graph& graph, const std::vector<bool>& is_given, const Mesh& mesh) : mesh_(mesh) {
     out_.graph = graph;
     out_.sharers.resize(graph.values.size());
     std::iota(out_.sharers.begin(), out_.sharers.end(), 0);
@@ -151,6 +159,7 @@ class Flattener {
     out_.places.resize(graph.nodes.size());
     std::iota(out_.places.begin(), out_.places.end(), 0);
     out_.regions = out_.places;
+    out_.in_code.assign(graph.nodes.size(), false);
     given_.assign(graph.values.size(), false);
     for (std::size_t i = 0; i < graph.params.size(); ++i) given_[std::size_t(graph.params[i])] = is_given[i];
   }
@@ -169,6 +178,8 @@ class Flattener {
       for (ValueId id : node(n).results) given_[std::size_t(id)] = true;
     if (is_laid_out(node(n)))
       bodies[number] = lay_out(n);
+    else if (is_partial_manual(node(n), mesh_))
+      bodies[number] = lay_out_code(n);
     else if (is_barrier(*node(n).op))
       lay_out_barrier(n);
     else if (node(n).op->elementwise && !outline_of(node(n)).empty() && out_.graph.type(node(n).results[0]).rank() > 0)
@@ -233,10 +244,11 @@ class Flattener {
     if (out_.graph.type(result).rank() > 0) add_in_place(kEdge, std::move(sources), result, at);
   }
 
-  void add_in_place(const OpDef& op, std::vector<ValueId> operands, ValueId result, NodeId at) {
+  NodeId add_in_place(const OpDef& op, std::vector<ValueId> operands, ValueId result, NodeId at) {
     const NodeId made = add_identity(op, std::move(operands), result, out_.blocks[std::size_t(at)], out_.regions[std::size_t(at)]);
     out_.places[std::size_t(made)] = at;
     out_.order.push_back(made);
+    return made;
   }
 
   ValueId add_value(const TensorType& type) {
@@ -258,6 +270,7 @@ class Flattener {
     out_.blocks.push_back(block);
     out_.places.push_back(n);
     out_.regions.push_back(region);
+    out_.in_code.push_back(is_in_code_);
     return n;
   }
 
@@ -278,16 +291,29 @@ class Flattener {
 
   // A value that a loop does not change, in its body.
   ValueId captured(Loop& loop, int operand) {
-    const ValueId outer = loop.original.operands[std::size_t(operand)];
+    const ValueId outer = behind_open(loop.original.operands[std::size_t(operand)]);
     const TensorType type = out_.graph.type(outer);
     if (!given_[std::size_t(outer)] || type.rank() == 0) return outer;
     for (const auto& [index, value] : loop.opened)
-      if (loop.original.operands[std::size_t(index)] == outer) return value;
+      if (behind_open(loop.original.operands[std::size_t(index)]) == outer) return value;
     const ValueId inner = add_value(type);
     const NodeId n = add_identity(kOpened, {outer}, inner, out_.blocks[std::size_t(loop.node)], out_.regions[std::size_t(loop.node)]);
     given_[std::size_t(inner)] = true;
     out_.order.insert(out_.order.begin() + std::ptrdiff_t(loop.first_in_order++), n);
     loop.opened.emplace_back(operand, inner);
+    return inner;
+  }
+
+  // In code over some axes a body reads what a constraint gives through an open one of its own.
+  ValueId behind_open(ValueId id) const {
+    const NodeId producer = is_in_code_ ? out_.graph.values[std::size_t(id)].producer : -1;
+    return producer >= 0 && is_open_constraint(node(producer)) ? node(producer).operands[0] : id;
+  }
+  ValueId in_branch(const Loop& branch, int operand) {
+    const ValueId outer = branch.original.operands[std::size_t(operand)], constrained = behind_open(outer);
+    if (constrained == outer) return outer;
+    const ValueId inner = add_value(out_.graph.type(outer));
+    add_in_place(kOpened, {constrained}, inner, branch.node);
     return inner;
   }
 
@@ -305,7 +331,7 @@ class Flattener {
     const bool is_branch = original.op->region == RegionKind::kBranch;
     const std::size_t consts = std::size_t(original.attrs.integer("num_consts", 0));
     std::vector<LoopBody> bodies;
-    for (const GraphRef& body : original.attrs.bodies()) bodies.push_back(Explicit(original, body).take());
+    for (const GraphRef& body : original.attrs.bodies()) bodies.push_back(Explicit(original, body, is_in_code_ ? Clone::kForEachUse : Clone::kForEachUser).take());
     std::vector<bool> invariant(original.results.size(), false);
     if (!is_branch)
       for (std::size_t p = 0; p < bodies.back().params.size(); ++p)
@@ -331,6 +357,51 @@ class Flattener {
       add_edge(std::move(sources[i]), original.results[i], n);
     }
     return laid_out;
+  }
+
+  void add_code_edge(ValueId source, ValueId target, NodeId code, FlatGraph::CodeEdge edge) {
+    out_.code_edges.emplace(add_in_place(kCodeEdge, {source}, target, code), std::move(edge));
+  }
+
+  // Its values have no axis of the code's own.
+  std::vector<FlatGraph::Body> lay_out_code(NodeId n) {
+    const Node original = node(n);
+    const ManualSpecs specs = manual_specs(original, out_.graph, mesh_);
+    const std::vector<bool> manual = manual_axes(original, mesh_);
+    out_.graph.nodes[std::size_t(n)].operands.clear();
+    const int block = ++blocks_;
+    FlatGraph::Body out;
+    const bool was_in_code = std::exchange(is_in_code_, true);
+    out.graph = with_cloned_constants(*original.attrs.bodies()[0], {}, Clone::kForEachUse);
+    out.values.assign(out.graph.values.size(), -1);
+    out.nodes.assign(out.graph.nodes.size(), -1);
+    for (std::size_t p = 0; p < out.graph.params.size(); ++p) {
+      const ValueId inside = out.values[std::size_t(out.graph.params[p])] = add_value(out.graph.type(out.graph.params[p]));
+      add_code_edge(original.operands[p], inside, n, {specs.operands[p], manual, int(p)});
+      out.params.push_back(inside);
+    }
+    for (NodeId m : nodes_by_result(out.graph)) copy_node(out, out.graph, m, block, out_.regions[std::size_t(n)], [&](ValueId id) { return out.values[std::size_t(id)]; });
+    for (std::size_t r = 0; r < out.graph.results.size(); ++r)
+      add_code_edge(out.values[std::size_t(out.graph.results[r])], original.results[r], n, {specs.results[r], manual});
+    is_in_code_ = was_in_code;
+    std::vector<FlatGraph::Body> bodies;
+    bodies.push_back(std::move(out));
+    return bodies;
+  }
+
+  // A node of a body among those of the flat graph.
+  template <typename Here>
+  void copy_node(FlatGraph::Body& out, const Graph& body, NodeId m, int block, NodeId region, Here&& here) {
+    Node copy = body.nodes[std::size_t(m)];
+    for (ValueId& id : copy.operands) id = here(id);
+    for (ValueId& id : copy.results) {
+      const ValueId made = add_value(body.type(id));
+      out.values[std::size_t(id)] = made;
+      id = made;
+    }
+    const NodeId made = add_node(std::move(copy), block, region);
+    out.nodes[std::size_t(m)] = made;
+    visit(made, out.bodies, m);
   }
 
   // Parameters that the body does not use as well.
@@ -370,29 +441,20 @@ class Flattener {
       SL_CHECK(p < body.params.size(), "value {} of a body is made by none of its nodes", id);
       const Outside& outside = body.params[p];
       return value = outside.kind == Outside::Kind::kBranchOperand
-                         ? loop.original.operands[std::size_t(outside.index)]
+                         ? in_branch(loop, outside.index)
                          : captured(loop, outside.kind == Outside::Kind::kCarried ? int(consts) + outside.index : outside.index);
     };
-    for (NodeId m : nodes_by_result(body.graph)) {
-      Node copy = body.graph.nodes[std::size_t(m)];
-      for (ValueId& id : copy.operands) id = here(id);
-      for (ValueId& id : copy.results) {
-        const ValueId made = add_value(body.graph.type(id));
-        values[std::size_t(id)] = made;
-        id = made;
-      }
-      const NodeId made = add_node(std::move(copy), block, region);
-      out.nodes[std::size_t(m)] = made;
-      visit(made, out.bodies, m);
-    }
+    for (NodeId m : nodes_by_result(body.graph)) copy_node(out, body.graph, m, block, region, here);
     for (ValueId id : body.graph.results) here(id);
     out.graph = body.plain;
     return out;
   }
 
+  const Mesh& mesh_;
   FlatGraph out_;
   std::vector<bool> given_;  // per value: its sharding is the user's
   int blocks_ = 0;
+  bool is_in_code_ = false;  // over some axes
 };
 
 }  // namespace
@@ -403,6 +465,8 @@ bool FlatGraph::is_in_outline(NodeId node) const {
 }
 bool FlatGraph::is_opened(NodeId node) const { return node >= 0 && graph.nodes[std::size_t(node)].op == &kOpened; }
 
-FlatGraph flattened(const Graph& graph, const std::vector<bool>& is_given) { return Flattener(graph, is_given).run(); }
+FlatGraph flattened(const Graph& graph, const std::vector<bool>& is_given, const Mesh& mesh) {
+  return Flattener(graph, is_given, mesh).run();
+}
 
 }  // namespace shardlab::spmd

@@ -1,9 +1,10 @@
-// A graph with the bodies of its loops and branches laid out beside it, as propagation goes through them.
+// A graph with the bodies of its loops and branches, and per-device code over some axes of the mesh, laid out beside it, as propagation goes
+// through them.
 //
 // Source: the module that XLA hands to Shardy. Values that a loop does not change are used by its body where they are, through an open
 // constraint where their sharding is the user's; a scan reads its slices from the whole and writes them into the whole; and behind each
-// loop, branch or barrier stands one data-flow edge a result, which joins what may come there. In place of an op with an outline stand
-// the outline's steps.
+// loop, branch or barrier stands one data-flow edge a result, which joins what may come there; per-device code has one for each value
+// that it takes or gives. In place of an op with an outline stand the outline's steps.
 #pragma once
 
 #include <map>
@@ -23,6 +24,7 @@ struct FlatGraph {
   std::vector<int> blocks;
   std::vector<NodeId> places;   // and a step of an outline its op's
   std::vector<NodeId> regions;  // per node: the given graph's node in one of whose bodies it stands, or itself
+  std::vector<bool> in_code;    // per node: whether it stands in per-device code
 
   // What a step of an outline uses that is an operand of its op.
   struct OutlineUse {
@@ -33,8 +35,16 @@ struct FlatGraph {
   };
   std::vector<OutlineUse> outline_uses;
 
+  // A value on both sides of where per-device code takes or gives it: around the code it is cut by the code's axes first.
+  struct CodeEdge {
+    Spec manual_part;
+    std::vector<bool> manual;  // per axis of the mesh
+    int operand = -1;          // of the code's node; -1: it is a result
+  };
+  std::map<NodeId, CodeEdge> code_edges;
+
   struct Body;
-  using Bodies = std::map<NodeId, std::vector<Body>>;  // of a graph's loops and branches
+  using Bodies = std::map<NodeId, std::vector<Body>>;  // of a graph's nodes with bodies
   struct Body {
     Graph graph;                  // with its constants cloned
     std::vector<ValueId> values;  // per value of it which one here; -1: none. There may be more of them, and of nodes
@@ -50,6 +60,6 @@ struct FlatGraph {
 };
 
 // `is_given`: per parameter whether its sharding is the user's.
-FlatGraph flattened(const Graph& graph, const std::vector<bool>& is_given);
+FlatGraph flattened(const Graph& graph, const std::vector<bool>& is_given, const Mesh& mesh);
 
 }  // namespace shardlab::spmd

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "runtime/spmd/layout.h"
+#include "runtime/spmd/region_bodies.h"
 
 namespace shardlab::spmd {
 
@@ -129,11 +130,7 @@ class SubMesh {
 };
 
 // Constraints of the body, in the sub-mesh's axes. What they say of manual axes, the body's values cannot follow.
-GraphRef with_sub_constraints(const GraphRef& body, const SubMesh& sub) {
-  bool has_any = false;
-  visit_nodes(*body, [&](const Node& node) { has_any |= node.op->is_constraint; });
-  if (!has_any) return body;
-  Graph graph = *body;
+Graph with_sub_constraints(Graph graph, const SubMesh& sub) {
   for (Node& node : graph.nodes) {
     if (node.op->is_constraint) {
       const Sharding& sharding = node.attrs.sharding("sharding");
@@ -141,10 +138,27 @@ GraphRef with_sub_constraints(const GraphRef& body, const SubMesh& sub) {
     }
     if (node.attrs.bodies().empty() || node.op->region == RegionKind::kManual) continue;
     Bodies bodies;
-    for (const GraphRef& each : node.attrs.bodies()) bodies.push_back(with_sub_constraints(each, sub));
+    for (const GraphRef& each : node.attrs.bodies()) bodies.push_back(std::make_shared<const Graph>(with_sub_constraints(*each, sub)));
     node.attrs.set("bodies", bodies);
   }
-  return std::make_shared<const Graph>(std::move(graph));
+  return graph;
+}
+
+// A body as propagation left it on the whole mesh, in the sub-mesh's axes.
+BodyPropagation with_sub_axes(BodyPropagation body, const SubMesh& sub) {
+  body.graph = with_sub_constraints(std::move(body.graph), sub);
+  for (ValueSharding& value : body.values)
+    for (std::size_t d = 0; value && d < value->size(); ++d) (*value)[d].axes = sub.down(Spec{(*value)[d].axes})[0];
+  for (std::vector<Origin>& origins : body.origins) {
+    std::erase_if(origins, [&](const Origin& origin) { return sub.down(Spec{{origin.piece}})[0].empty(); });
+    for (Origin& origin : origins) origin.piece = sub.down(Spec{{origin.piece}})[0][0];
+  }
+  for (auto& [node, bodies] : body.bodies) {
+    std::vector<BodyPropagation> inner;
+    for (const BodyPropagation& each : *bodies) inner.push_back(with_sub_axes(each, sub));
+    bodies = std::make_shared<const std::vector<BodyPropagation>>(std::move(inner));
+  }
+  return body;
 }
 
 // The program of one place along the manual axes as that of all places, side by side.
@@ -195,8 +209,8 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
                                const std::vector<Spec>& manual_results) {
   const std::vector<bool> manual = manual_axes(node, context.mesh);
   SubMesh sub(context.mesh, manual);
-  GraphRef body = with_sub_constraints(node.attrs.bodies()[0], sub);
-  PropagationInput input{body.get(), sub.mesh(), {}, {}};
+  const GraphRef& body = node.attrs.bodies()[0];
+  std::vector<Spec> params, results;
   RegionPlan plan;
   // What a value is cut by outside that its parts can be cut by inside.
   auto inside = [&](const Spec& outside, const Spec& manual_part, const Shape& shape) {
@@ -206,16 +220,27 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
   };
   for (std::size_t i = 0; i < context.operands.size(); ++i) {
     Spec spec = inside(context.operands[i], manual_operands[i], body->type(body->params[i]).shape);
-    input.params.emplace_back(sub.down(spec));
+    params.push_back(sub.down(spec));
     plan.operands.push_back(normalised(with_manual_part(manual_operands[i], spec)));
   }
   for (std::size_t i = 0; i < context.results.size(); ++i) {
     Spec spec = inside(context.results[i], manual_results[i], body->type(body->results[i]).shape);
-    input.results.emplace_back(sub.down(spec));
+    results.push_back(sub.down(spec));
     plan.results.push_back(normalised(with_manual_part(manual_results[i], spec)));
   }
-  plan.bodies.push_back(
-      std::make_shared<const PartitionedProgram>(lifted(partition(input, {.lighten = context.for_bodies.lighten}), context.mesh, sub)));
+  PropagationInput input{nullptr, sub.mesh(), {params.begin(), params.end()}, {results.begin(), results.end()}};
+  const PartitionOptions options{.lighten = context.for_bodies.lighten, .scatters_whole = true};
+  auto planned = [&] {
+    if (context.bodies == nullptr) {
+      const Graph graph = with_sub_constraints(*body, sub);
+      input.graph = &graph;
+      return partition(input, options);
+    }
+    const BodyPropagation found = with_sub_axes(context.bodies->at(0), sub);
+    input.graph = &found.graph;
+    return partition(input, propagated_body(found, params, results), options);
+  };
+  plan.bodies.push_back(std::make_shared<const PartitionedProgram>(lifted(planned(), context.mesh, sub)));
   return plan;
 }
 

@@ -92,11 +92,16 @@ PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
   return program;
 }
 
+PartitionOptions for_bodies(const PartitionOptions& options) {
+  return {.lighten = options.lighten, .scatters_whole = options.scatters_whole, .body_plans = options.body_plans};
+}
+
 // Whether work of a device is no more than another plan's, or than devices may do for the nodes of a program where propagation leaves its
 // values. What loops and branches may do nobody says.
-bool may_do(std::int64_t work, std::int64_t other, const Propagation& propagation, const PropagationInput& input) {
+bool may_do(std::int64_t work, std::int64_t other, const Propagation& propagation, const PropagationInput& input,
+            const PartitionOptions& options) {
   if (work <= other) return true;
-  Problem problem(propagation, input, Rounding::kAsPropagated, Composition::kSlices);
+  Problem problem(propagation, input, Rounding::kAsPropagated, Composition::kSlices, for_bodies(options));
   const std::optional<std::int64_t> allowed = allowed_work(problem);
   return !allowed || work <= *allowed;
 }
@@ -115,10 +120,10 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
   PartitionedProgram program;
   auto plan = [&](Rounding rounding, Composition composition, bool is_first, LoopConstants constants = LoopConstants::kWhereNeeded) {
     if (!is_first && program.wire_bytes == 0) return;
-    Problem problem(propagation, input, rounding, composition, {.lighten = options.lighten, .body_plans = options.body_plans}, constants);
+    Problem problem(propagation, input, rounding, composition, for_bodies(options), constants);
     PartitionedProgram next = planned(problem, options);
     auto work_of = [&](const PartitionedProgram& each) { return work_per_device(propagation.graph, each); };
-    if (is_first || (next.wire_bytes < program.wire_bytes && may_do(work_of(next), work_of(program), propagation, input)))
+    if (is_first || (next.wire_bytes < program.wire_bytes && may_do(work_of(next), work_of(program), propagation, input, options)))
       program = std::move(next);
   };
   plan(Rounding::kAsPropagated, Composition::kSlices, true);
@@ -200,7 +205,7 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
     if (program.wire_bytes > 0) {
       PartitionedProgram as_written = beside.get();
       if (as_written.wire_bytes < program.wire_bytes &&
-          (may_do(work_per_device(as_written), work_per_device(program), *lighter, input) || moves_less_alone(program, propagated, input)))
+          (may_do(work_per_device(as_written), work_per_device(program), *lighter, input, options) || moves_less_alone(program, propagated, input)))
         program = std::move(as_written);
     }
   } else {

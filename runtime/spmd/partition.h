@@ -21,6 +21,9 @@ struct PartitionOptions {
   // Applied once shardings are chosen, and taken where that moves no more bytes, or less arithmetic for no more bytes than op by op;
   // nullptr: every node is computed as it is written.
   Lighten lighten = nullptr;
+  // Scatters may do the work of all of their updates on each device, as XLA's do in code over some axes of the mesh, and where they combine
+  // and some axes of it are Explicit: JAX's constraints hide from XLA what they combine by.
+  bool scatters_whole = false;
   // Where bodies that were planned by these options are remembered; nullptr: in a place of the partition's own.
   BodyPlans* body_plans = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "runtime/core/mesh_change.h"
 #include "runtime/spmd/flat_graph.h"
@@ -127,7 +128,9 @@ Graph with_constrained_edges(const Graph& graph, const std::vector<bool>& carrie
 // Copies a graph's nodes in order; cloneable ones only where a user needs them.
 class ConstantCloner {
  public:
-  explicit ConstantCloner(const Graph& source) : source_(source), renamed_(source.values.size(), -1) { cloneable_ = cloned_nodes(source); }
+  ConstantCloner(const Graph& source, Clone clone) : source_(source), clone_(clone), renamed_(source.values.size(), -1) {
+    cloneable_ = cloned_nodes(source);
+  }
 
   Graph run() {
     out_.name = source_.name;
@@ -139,6 +142,7 @@ class ConstantCloner {
       if (cloneable_[n]) continue;
       Clones clones;
       copy_node(NodeId(n), clones);
+      if (clone_ == Clone::kForEachUse && source_.nodes[n].op->is_constraint) add_open_constraint();
       for (std::size_t r = 0; r < source_.nodes[n].results.size(); ++r)
         renamed_[std::size_t(source_.nodes[n].results[r])] = out_.nodes.back().results[r];
     }
@@ -164,7 +168,10 @@ class ConstantCloner {
 
   void copy_node(NodeId id, Clones& clones) {
     Node node = source_.nodes[std::size_t(id)];
-    for (ValueId& operand : node.operands) operand = for_user(operand, clones);
+    for (ValueId& operand : node.operands) {
+      Clones own;
+      operand = for_user(operand, clone_ == Clone::kForEachUse ? own : clones);
+    }
     for (ValueId& result : node.results) {
       Value value = source_.values[std::size_t(result)];
       value.producer = NodeId(out_.nodes.size());
@@ -174,7 +181,24 @@ class ConstantCloner {
     out_.nodes.push_back(std::move(node));
   }
 
+  // Behind the last node.
+  void add_open_constraint() {
+    Node open = out_.nodes.back();
+    Value value = out_.values[std::size_t(open.results[0])];
+    std::vector<std::int64_t> dims(value.type.shape.size());
+    std::iota(dims.begin(), dims.end(), 0);
+    open.attrs = Attrs{{"sharding", Sharding(open.attrs.sharding("sharding").mesh(), PartitionSpec{})},
+                       {"unconstrained", std::move(dims)},
+                       {kOpensConstraint, true}};
+    open.operands = open.results;
+    value.producer = NodeId(out_.nodes.size());
+    open.results = {ValueId(out_.values.size())};
+    out_.values.push_back(std::move(value));
+    out_.nodes.push_back(std::move(open));
+  }
+
   const Graph& source_;
+  Clone clone_;
   Graph out_;
   std::vector<ValueId> renamed_;
   std::vector<bool> cloneable_;
@@ -308,9 +332,10 @@ class ByResult {
 
 std::vector<NodeId> nodes_by_result(const Graph& graph) { return ByResult(graph).run(); }
 
-Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried) {
-  Graph live = with_constrained_edges(without_dead_nodes(graph), carried);
-  return ConstantCloner(live).run();
+Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried, Clone clone) {
+  Graph live = without_dead_nodes(graph);
+  if (clone == Clone::kForEachUser) live = with_constrained_edges(std::move(live), carried);
+  return ConstantCloner(live, clone).run();
 }
 
 namespace {
@@ -327,6 +352,7 @@ class ConstraintSeeder {
       if (flat_.is_opened(n)) sharding(result_of(n)).emplace(std::size_t(graph_.type(result_of(n)).rank()));
     for (NodeId n : constraints) values_[std::size_t(result_of(n))] = wanted(n);
     for (NodeId n : constraints) {
+      if (flat_.in_code[std::size_t(n)]) continue;  // what it is put on has an open one of JAX's
       redirect_chain(n);
       push_back(n);
     }

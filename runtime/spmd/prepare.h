@@ -35,7 +35,14 @@ std::vector<bool> cloned_nodes(const Graph& graph);
 // one that is but how an op takes a smaller operand ("implicit") cloned for each user, so that it never links two users' shardings. Scalars
 // are not cloned. Values are numbered in order. `carried`: per parameter of a loop's body, whether the loop carries it; nothing: of no
 // loop.
-Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried = {});
+enum class Clone : std::uint8_t {
+  kForEachUser,
+  // Of code over some axes: JAX puts an open constraint behind all of its ops, constraints among them, so that XLA does not merge equal ones.
+  kForEachUse,
+};
+// Of the open constraint behind a constraint.
+inline constexpr const char* kOpensConstraint = "opens_constraint";
+Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried = {}, Clone clone = Clone::kForEachUser);
 
 struct FlatGraph;
 // Gives the results of constraints their specs, closed; inputs without a sharding take them over too; and later users of the input of a

@@ -143,6 +143,12 @@ Spec Problem::param_spec(const PropagationInput& input, std::size_t i) const {
   return spec;
 }
 
+bool Problem::may_scatter_whole(const Node& scatter) const {
+  const std::vector<AxisType>& types = mesh_.axis_types();
+  const bool is_partly_explicit = std::any_of(types.begin(), types.end(), [&](AxisType type) { return type != types[0]; });
+  return for_bodies_.scatters_whole || (is_partly_explicit && scatter.op->reduction);
+}
+
 bool Problem::is_planned(NodeId id) const {
   const Node& each = node(id);
   return !each.op->is_constraint && !is_barrier(*each.op) &&

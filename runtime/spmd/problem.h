@@ -56,6 +56,9 @@ class Problem {
   // Whether what it gives is known before the program runs.
   bool is_known(NodeId id) const { return !node(id).results.empty() && known_[std::size_t(node(id).results[0])]; }
 
+  // Whether a scatter may be whole on each device.
+  bool may_scatter_whole(const Node& scatter) const;
+
   // Made when asked for.
   const OpShape& op_shape(NodeId id);
   ReshardPlanner& reshards() { return reshards_; }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/spmd/code_edges.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/region.h"
 #include "runtime/spmd/unflatten.h"
@@ -100,7 +101,7 @@ class Propagator {
              input.results.size());
     std::vector<bool> is_given;
     for (const auto& spec : input.params) is_given.push_back(spec.has_value());
-    flat_ = flattened(graph, is_given);
+    flat_ = flattened(graph, is_given, mesh_);
     values_.resize(flat_.graph.values.size());
     origins_.resize(values_.size());
     for (std::size_t i = 0; i < graph.params.size(); ++i) {
@@ -172,20 +173,18 @@ class Propagator {
     }
   }
 
-  // Per-device code over some axes, through which propagation passes.
-  bool is_region(NodeId n) const { return node(n).op->region == RegionKind::kManual && !rules_[std::size_t(n)].present; }
-
-  void visit_region(NodeId n) {
-    const Node& visited = node(n);
-    Boundary boundary;
-    for (ValueId id : visited.operands) boundary.operands.push_back(value(id));
-    for (ValueId id : visited.results) boundary.results.push_back(value(id));
-    if (!propagate_manual(flat_.graph, visited, mesh_, level_, boundary)) return;
-    auto take = [&](ValueId id, const ValueSharding& found) {
-      if (found && assign(id, *found, {.kind = Origin::Kind::kBody, .node = n})) revisit_neighbours(id, n);
+  // A dimension that the code's axes cut is smaller inside.
+  void visit_code_edge(NodeId n, const FlatGraph::CodeEdge& edge) {
+    const ValueId source = node(n).operands[0], target = node(n).results[0];
+    const bool enters = edge.operand >= 0;
+    const ValueId outer = enters ? source : target, inner = enters ? target : source;
+    ValueSharding around = value(outer), within = value(inner);
+    link_sides(edge, around, shape(outer), within, shape(inner));
+    auto take = [&](ValueId id, const ValueSharding& found, ValueId other) {
+      if (found && assign(id, *found, {.kind = Origin::Kind::kRule, .node = n, .from = other})) revisit_neighbours(id, n);
     };
-    for (std::size_t i = 0; i < visited.operands.size(); ++i) take(visited.operands[i], boundary.operands[i]);
-    for (std::size_t i = 0; i < visited.results.size(); ++i) take(visited.results[i], boundary.results[i]);
+    take(outer, around, inner);
+    take(inner, within, outer);
   }
 
   bool operands_used_once(const Node& n) const {
@@ -234,14 +233,14 @@ class Propagator {
   }
 
   void add_pending(NodeId n) {
-    if (n < 0 || (!rules_[std::size_t(n)].present && !is_region(n)) || is_pending_[std::size_t(n)]) return;
+    if (n < 0 || (!rules_[std::size_t(n)].present && !flat_.code_edges.contains(n)) || is_pending_[std::size_t(n)]) return;
     is_pending_[std::size_t(n)] = true;
     pending_.push_back(n);
   }
 
   void visit(NodeId n) {
-    if (is_region(n)) {
-      visit_region(n);
+    if (const auto edge = flat_.code_edges.find(n); edge != flat_.code_edges.end()) {
+      visit_code_edge(n, edge->second);
       return;
     }
     const Node& visited = node(n);

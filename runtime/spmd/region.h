@@ -50,11 +50,4 @@ ManualSpecs manual_specs(const Node& node, const Graph& graph, const Mesh& mesh)
 // The specs that the node itself demands of its results (regions that are manual over all axes), on the program's mesh.
 std::optional<std::vector<Spec>> demanded_results(const Node& node, const Graph& graph, const Mesh& mesh);
 
-// Where propagation passes through per-device code over some axes of the mesh: the shardings of its operands and results, extended by what
-// its body does along the others. Whether any was; false for other nodes.
-struct Boundary {
-  std::vector<ValueSharding> operands, results;
-};
-bool propagate_manual(const Graph& graph, const Node& node, const Mesh& mesh, int level, Boundary& boundary);
-
 }  // namespace shardlab::spmd

@@ -25,10 +25,13 @@ Graph with_redirected(Graph graph, const FlatGraph& flat) {
         std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return id >= ValueId(graph.values.size()); });
     if (is_inside && place == n) continue;
     if (flat.is_in_outline(n)) continue;
-    if (place != n)
+    if (const auto edge = flat.code_edges.find(n); edge != flat.code_edges.end()) {
+      if (edge->second.operand >= 0 && !is_inside) own.operands[std::size_t(edge->second.operand)] = node.operands[0];
+    } else if (place != n) {
       redirect_init(own, node, ValueId(graph.values.size()));
-    else if (!node.operands.empty())
+    } else if (!node.operands.empty()) {
       own.operands = node.operands;
+    }
   }
   for (const FlatGraph::OutlineUse& use : flat.outline_uses) {
     const ValueId value = flat.graph.nodes[std::size_t(use.step)].operands[std::size_t(use.place)];
@@ -78,9 +81,13 @@ Origin outside(Origin origin, const FlatGraph& flat, const Graph& graph) {
 // In the words of a body: what comes from around it comes by its parameters and results.
 class Inside {
  public:
-  explicit Inside(const FlatGraph::Body& body) : body_(body) {
+  Inside(const FlatGraph& flat, const FlatGraph::Body& body) : flat_(flat), body_(body) {
     for (ValueId id = 0; id < ValueId(body.values.size()); ++id) values_.emplace(body.values[std::size_t(id)], id);
     for (NodeId n = 0; n < NodeId(body.nodes.size()); ++n) nodes_.emplace(body.nodes[std::size_t(n)], n);
+    for (const auto& [node, bodies] : body.bodies) {
+      within_.emplace(body.nodes[std::size_t(node)], node);
+      add_within(node, bodies);
+    }
   }
 
   Origin origin(Origin origin, ValueId value) const {
@@ -90,6 +97,12 @@ class Inside {
     if (is_local && (origin.kind != Origin::Kind::kRule || from != values_.end())) {
       origin.node = node->second;
       origin.from = from != values_.end() ? from->second : -1;
+      return origin;
+    }
+    if (const auto around = within_.find(origin.node < 0 ? -1 : flat_.places[std::size_t(origin.node)]); around != within_.end()) {
+      origin.kind = Origin::Kind::kBody;
+      origin.node = around->second;
+      origin.from = -1;
       return origin;
     }
     const auto& params = body_.graph.params;
@@ -104,9 +117,19 @@ class Inside {
   }
 
  private:
+  // A node of the body with bodies of its own, what stands in them, and its edges, which have its place.
+  void add_within(NodeId node, const std::vector<FlatGraph::Body>& bodies) {
+    for (const FlatGraph::Body& body : bodies) {
+      for (NodeId n : body.nodes) within_.emplace(n, node);
+      for (const auto& [inner, deeper] : body.bodies) add_within(node, deeper);
+    }
+  }
+
+  const FlatGraph& flat_;
   const FlatGraph::Body& body_;
   std::map<ValueId, ValueId> values_;  // of the body by the flat graph's
   std::map<NodeId, NodeId> nodes_;
+  std::map<NodeId, NodeId> within_;  // whose bodies the flat graph's node stands in
 };
 
 BodyPropagations bodies_of(const FlatValues& found, const FlatGraph::Bodies& laid_out) {
@@ -115,7 +138,7 @@ BodyPropagations bodies_of(const FlatValues& found, const FlatGraph::Bodies& lai
   for (const auto& [node, bodies] : laid_out) {
     std::vector<BodyPropagation> own;
     for (const FlatGraph::Body& body : bodies) {
-      const Inside inside(body);
+      const Inside inside(found.flat, body);
       BodyPropagation out;
       for (ValueId id = 0; id < ValueId(body.graph.values.size()); ++id) {
         const ValueId here = body.values[std::size_t(id)];

@@ -341,6 +341,10 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
   std::int64_t allowed = std::min(propagated_work(shape, kept), propagated_work(shape, even)) + masked;
+  if (is_scatter && problem.may_scatter_whole(node)) {
+    for (std::vector<Axes>& form : kept) form.assign(form.size(), {});
+    return propagated_work(shape, kept);
+  }
   if (is_scatter) {
     const auto in_kept = cut_as_updates(shape, kept), in_even = cut_as_updates(shape, even);
     if (in_kept && in_even) allowed = std::max(allowed, std::min(propagated_work(shape, *in_kept), propagated_work(shape, *in_even)));

@@ -41,7 +41,8 @@ constexpr LightRule kRules[]{operand_alone,
                              reduced_before_joining,
                              reduced_before_reshaping,
                              copied_in_windows,
-                             with_smaller_window};
+                             with_smaller_window,
+                             exchanged_numbers};
 
 std::optional<ValueId> lighter_value(LightEmitter& e, const LightSite& site) {
   if (site.node.results.size() != 1) return std::nullopt;

@@ -18,15 +18,6 @@ struct Affine {
   double factor = 1, shift = 0;
 };
 
-bool is_exact_in(DType dtype, double number) {
-  return visit_dtype(dtype, [&]<typename T>(T) {
-    if constexpr (std::is_integral_v<T>)
-      return number >= double(std::numeric_limits<T>::min()) && number <= double(std::numeric_limits<T>::max()) &&
-             std::abs(number) < 0x1p53;
-    return false;
-  });
-}
-
 bool may_hold(DType dtype, double number) {
   if (!is_floating(dtype)) return is_exact_in(dtype, number);
   const double size = std::abs(number);
@@ -48,6 +39,15 @@ std::optional<Affine> affine_of(const LightEmitter& e, const OpDef* op, ValueId 
 }
 
 }  // namespace
+
+bool is_exact_in(DType dtype, double number) {
+  return visit_dtype(dtype, [&]<typename T>(T) {
+    if constexpr (std::is_integral_v<T>)
+      return number >= double(std::numeric_limits<T>::min()) && number <= double(std::numeric_limits<T>::max()) &&
+             std::abs(number) < 0x1p53;
+    return false;
+  });
+}
 
 std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;

@@ -82,6 +82,11 @@ std::optional<ValueId> copied_in_windows(LightEmitter& e, const LightSite& site)
 // A convolution by a kernel that is larger than the operand: with both exchanged.
 std::optional<ValueId> with_smaller_window(LightEmitter& e, const LightSite& site);
 
+// A collective of a number that is known everywhere: that number, or its multiple. Source: XLA's simplifiers of all-reduce and all-gather.
+std::optional<ValueId> exchanged_numbers(LightEmitter& e, const LightSite& site);
+
+// Whether a whole number is one of the type's, and a double's, without rounding.
+bool is_exact_in(DType dtype, double number);
 bool is_any_of(const OpDef* op, std::initializer_list<const OpDef*> ops);
 // The places that are true.
 std::vector<int> where_set(const std::vector<bool>& mask);

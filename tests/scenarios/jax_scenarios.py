@@ -1,4 +1,4 @@
-"""Runs scenarios under JAX: one mesh "m", one process, statements as docs/scenarios.md has them."""
+"""Runs scenarios under JAX: one process, the mesh "m" and perhaps others of its devices, statements as docs/scenarios.md has them."""
 import contextlib, functools
 import jax, jax.ad_checkpoint, jax.numpy as jnp, jax.ops, jax.scipy.fft, jax.scipy.linalg, jax.scipy.ndimage, jax.scipy.signal, jax.scipy.special, jax.scipy.stats, numpy as np
 from jax import lax
@@ -64,10 +64,14 @@ class Run:
         self.document, self.names = document, {}
         m = document["meshes"]["m"]
         self.is_typed = "Explicit" in m.get("axis_types", [])
-        kinds = tuple(getattr(AxisType, t) for t in m.get("axis_types", ["Auto"] * len(m["axes"])))
         self.devices = jax.devices()[: int(np.prod(m["shape"]))]
+        self.meshes = {name: self.mesh_of(mesh) for name, mesh in document["meshes"].items()}
+        self.mesh = self.meshes["m"]
+
+    def mesh_of(self, m):
+        kinds = tuple(getattr(AxisType, t) for t in m.get("axis_types", ["Auto"] * len(m["axes"])))
         ordered = [self.devices[i] for i in m["devices"]] if "devices" in m else self.devices
-        self.mesh = Mesh(np.array(ordered).reshape(m["shape"]), tuple(m["axes"]), axis_types=kinds)
+        return Mesh(np.array(ordered).reshape(m["shape"]), tuple(m["axes"]), axis_types=kinds)
 
     def run(self):
         config = self.document.get("config", {})
@@ -77,7 +81,9 @@ class Run:
             if self.is_typed: flags.enter_context(jax.set_mesh(self.mesh))
             for s in self.document["program"]: self.statement(s, self.names, True)
 
-    def sharding(self, spec): return NamedSharding(self.mesh, spec_of(spec))
+    def sharding(self, spec):
+        if isinstance(spec, dict): return NamedSharding(self.meshes[spec.get("mesh", "m")], spec_of(spec["spec"]))
+        return NamedSharding(self.mesh, spec_of(spec))
 
     def function(self, name):
         f = self.document["functions"][name]
@@ -124,7 +130,7 @@ class Run:
         if name == "shard_map":
             specs = dict(in_specs=tuple(spec_of(i) for i in at["in_specs"]), out_specs=one_or_all([spec_of(o) for o in at["out_specs"]]))
             axes = dict(axis_names=set(at["axis_names"])) if "axis_names" in at else {}
-            return jax.shard_map(call(), mesh=self.mesh, check_vma=False, **specs, **axes)(*args)
+            return jax.shard_map(call(), mesh=self.meshes[at.get("mesh", "m")], check_vma=False, **specs, **axes)(*args)
         if name == "scan":
             return scanned(call(), args, at.get("num_consts", 0), at.get("num_carry", 1), at.get("length"), at.get("reverse", False))
         if name == "cond": return jax.lax.cond(args[0], *[self.function(f) for f in at["fns"]], *args[1:])
