@@ -49,11 +49,21 @@ def jax_side(path):
         return (array.view(array.real.dtype) if numpy.iscomplexobj(array) else array).astype(float).tolist()
 
     def on_one_device(document):
-        """Per-device code means something else there."""
-        if '"shard_map"' in json.dumps(document):
+        """Per-device code means something else there: on one device for each place along its axes."""
+        def manual_axes(node):
+            if isinstance(node, list):
+                return set().union(*map(manual_axes, node))
+            if not isinstance(node, dict):
+                return set()
+            own = set(node.get("axis_names", ["*"])) if node.get("op") == "shard_map" else set()
+            return own.union(*map(manual_axes, node.values()))
+        manual = manual_axes(document["functions"])
+        if "*" in manual:
             return document
-        meshes = {name: {**mesh, "shape": [1] * len(mesh["axes"]), "devices": [0]} for name, mesh in document["meshes"].items()}
-        return {**document, "meshes": meshes}
+        def small(mesh):
+            shape = [size if axis in manual else 1 for axis, size in zip(mesh["axes"], mesh["shape"])]
+            return {**mesh, "shape": shape, "devices": list(range(math.prod(shape)))}
+        return {**document, "meshes": {name: small(mesh) for name, mesh in document["meshes"].items()}}
 
     for document in programs.read([path]):
         try:

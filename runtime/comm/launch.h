@@ -37,6 +37,7 @@ struct CollectiveInfo {
   std::string cause;                               // why, e.g. "sum over factor k, sharded on b"
   std::string sharding_before, sharding_after;     // of the value, as text
   Where where;                                     // the user's line
+  int begun_per_run = 1;  // how often this process begins it a run: once for each group that may come without others
 };
 
 // A value that a program takes or gives, for the record.

@@ -61,6 +61,15 @@ struct Surroundings {
 
 using Groups = std::vector<std::vector<int>>;
 
+// How many groups this process has a device in.
+int local_groups(const Executable& executable, const Groups& groups) {
+  auto is_local = [&](int position) {
+    return std::find(executable.local.begin(), executable.local.end(), position) != executable.local.end();
+  };
+  return int(std::count_if(groups.begin(), groups.end(),
+                           [&](const std::vector<int>& group) { return std::any_of(group.begin(), group.end(), is_local); }));
+}
+
 // Plans one move, and adds its collectives to what the world is told.
 void plan_move(Executable& executable, const MoveStep& move, const Ownership& ownership, const Surroundings& surroundings,
                comm::ProgramInfo& info) {
@@ -85,6 +94,8 @@ void plan_move(Executable& executable, const MoveStep& move, const Ownership& ow
     executable.steps.push_back(std::move(result));
   };
   if (!surroundings.may_part || move.groups.size() < 2 || !move.transfers.empty()) return add(move.groups, {});
+  for (int call = first_call; call < first_call + calls; ++call)
+    info.collectives[std::size_t(call)].begun_per_run = std::max(local_groups(executable, move.groups), 1);
   for (const auto& group : move.groups) add({group}, group);
 }
 
@@ -105,6 +116,7 @@ void plan_member(Executable& executable, const ComputeStep& step, const Ownershi
   first_call = int(info.collectives.size());
   info.collectives.push_back(std::move(*whole.info));
   if (!surroundings.may_part || groups.size() < 2) return add(std::move(whole), {});
+  info.collectives.back().begun_per_run = std::max(local_groups(executable, groups), 1);
   for (const auto& group : groups) add(plan_member_move(p.graph, node, p.mesh, parts, ownership, {group}), group);
 }
 

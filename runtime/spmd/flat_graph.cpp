@@ -140,9 +140,7 @@ class Explicit {
 };
 
 // As with_cloned_constants puts it behind each constraint.
-bool is_open_constraint(const Node& node) {
-  return node.op->is_constraint && node.attrs.flag(kOpensConstraint);
-}
+bool is_open_constraint(const Node& node) { return node.op->is_constraint && node.attrs.flag(kOpensConstraint); }
 
 bool is_laid_out(const Node& node) {
   const RegionKind kind = node.op->region;
@@ -331,7 +329,8 @@ class Flattener {
     const bool is_branch = original.op->region == RegionKind::kBranch;
     const std::size_t consts = std::size_t(original.attrs.integer("num_consts", 0));
     std::vector<LoopBody> bodies;
-    for (const GraphRef& body : original.attrs.bodies()) bodies.push_back(Explicit(original, body, is_in_code_ ? Clone::kForEachUse : Clone::kForEachUser).take());
+    for (const GraphRef& body : original.attrs.bodies())
+      bodies.push_back(Explicit(original, body, is_in_code_ ? Clone::kForEachUse : Clone::kForEachUser).take());
     std::vector<bool> invariant(original.results.size(), false);
     if (!is_branch)
       for (std::size_t p = 0; p < bodies.back().params.size(); ++p)
@@ -380,7 +379,8 @@ class Flattener {
       add_code_edge(original.operands[p], inside, n, {specs.operands[p], manual, int(p)});
       out.params.push_back(inside);
     }
-    for (NodeId m : nodes_by_result(out.graph)) copy_node(out, out.graph, m, block, out_.regions[std::size_t(n)], [&](ValueId id) { return out.values[std::size_t(id)]; });
+    for (NodeId m : nodes_by_result(out.graph))
+      copy_node(out, out.graph, m, block, out_.regions[std::size_t(n)], [&](ValueId id) { return out.values[std::size_t(id)]; });
     for (std::size_t r = 0; r < out.graph.results.size(); ++r)
       add_code_edge(out.values[std::size_t(out.graph.results[r])], original.results[r], n, {specs.results[r], manual});
     is_in_code_ = was_in_code;

@@ -1,5 +1,5 @@
-// A graph with the bodies of its loops and branches, and per-device code over some axes of the mesh, laid out beside it, as propagation goes
-// through them.
+// A graph with the bodies of its loops and branches, and per-device code over some axes of the mesh, laid out beside it, as propagation
+// goes through them.
 //
 // Source: the module that XLA hands to Shardy. Values that a loop does not change are used by its body where they are, through an open
 // constraint where their sharding is the user's; a scan reads its slices from the whole and writes them into the whole; and behind each

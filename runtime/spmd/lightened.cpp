@@ -93,7 +93,6 @@ std::optional<Propagation> lightened(const Propagation& propagation, Lighten lig
     if (now >= 0 && result.graph.nodes[std::size_t(now)].attrs.bodies().size() == bodies->size()) result.bodies[now] = bodies;
   }
   result.results = propagation.results;
-  result.open_results = propagation.open_results;
   return result;
 }
 

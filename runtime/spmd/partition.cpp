@@ -205,7 +205,8 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
     if (program.wire_bytes > 0) {
       PartitionedProgram as_written = beside.get();
       if (as_written.wire_bytes < program.wire_bytes &&
-          (may_do(work_per_device(as_written), work_per_device(program), *lighter, input, options) || moves_less_alone(program, propagated, input)))
+          (may_do(work_per_device(as_written), work_per_device(program), *lighter, input, options) ||
+           moves_less_alone(program, propagated, input)))
         program = std::move(as_written);
     }
   } else {

@@ -168,9 +168,11 @@ class ConstantCloner {
 
   void copy_node(NodeId id, Clones& clones) {
     Node node = source_.nodes[std::size_t(id)];
+    const bool is_shared = !cloneable_[std::size_t(id)] && node.op->elementwise;  // with what else its call computes
     for (ValueId& operand : node.operands) {
       Clones own;
-      operand = for_user(operand, clone_ == Clone::kForEachUse ? own : clones);
+      Clones& for_use = is_shared && is_computed(operand) ? of_calls_[call_of(node)] : own;
+      operand = for_user(operand, clone_ == Clone::kForEachUser ? clones : for_use);
     }
     for (ValueId& result : node.results) {
       Value value = source_.values[std::size_t(result)];
@@ -180,6 +182,18 @@ class ConstantCloner {
     }
     out_.nodes.push_back(std::move(node));
   }
+
+  // A constant that is no number and no broadcast of one.
+  bool is_computed(ValueId id) const {
+    const NodeId producer = source_.values[std::size_t(id)].producer;
+    if (producer < 0) return false;
+    const Node& node = source_.nodes[std::size_t(producer)];
+    const bool is_number = (node.op->constant && !node.op->uses_position) || is_scalar_broadcast(source_, node);
+    return !is_number && !node.attrs.has("implicit");
+  }
+
+  // Which call of the user's a node is of.
+  static std::string call_of(const Node& node) { return fmt::format("{} {}", node.user_op, node.where.text()); }
 
   // Behind the last node.
   void add_open_constraint() {
@@ -202,6 +216,7 @@ class ConstantCloner {
   Graph out_;
   std::vector<ValueId> renamed_;
   std::vector<bool> cloneable_;
+  std::map<std::string, Clones> of_calls_;
 };
 
 // The calls of a graph that give several values, each with those: what its function returns first, then what is for its backward pass

@@ -37,7 +37,8 @@ std::vector<bool> cloned_nodes(const Graph& graph);
 // loop.
 enum class Clone : std::uint8_t {
   kForEachUser,
-  // Of code over some axes: JAX puts an open constraint behind all of its ops, constraints among them, so that XLA does not merge equal ones.
+  // Of code over some axes: JAX puts an open constraint behind all of its ops, constraints among them, so that XLA neither merges equal
+  // ones nor sees that they are constants: a mask is one for a value and its tangent.
   kForEachUse,
 };
 // Of the open constraint behind a constraint.

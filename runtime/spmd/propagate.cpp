@@ -88,12 +88,14 @@ Spec cut_at_boundary(const ValueSharding& value, const Shape& shape, const Mesh&
   return spec;
 }
 
+constexpr int kLastLevel = 4;  // of Shardy's op-priority levels
+
 // The graph's shardings on their way to the fixpoint, those of its loops' and branches' bodies among them. Invariant: a value's pieces are
 // only ever extended, so that it ends. Values without elements take no part: XLA makes constants of them, whatever they are and however
 // they are constrained, before it propagates.
 class Propagator {
  public:
-  explicit Propagator(const PropagationInput& input) : input_(input), mesh_(input.mesh), last_level_(input.last_level) {
+  explicit Propagator(const PropagationInput& input) : input_(input), mesh_(input.mesh) {
     graph_ = with_cloned_constants(*input.graph);
     const Graph& graph = graph_;
     SL_CHECK(input.params.size() == graph.params.size(), "{} parameters, {} specs", graph.params.size(), input.params.size());
@@ -125,7 +127,7 @@ class Propagator {
   }
 
   Propagation run() {
-    for (level_ = 0; level_ <= last_level_; ++level_) {
+    for (level_ = 0; level_ <= kLastLevel; ++level_) {
       exchange_with_results();
       visit_all();
       exchange_with_results();
@@ -133,7 +135,6 @@ class Propagator {
     Propagation out = unflattened(std::move(graph_), {flat_, values_, origins_});
     for (std::size_t i = 0; i < results_.size(); ++i)
       out.results.push_back(as_given(cut_at_boundary(results_[i], shape(out.graph.results[i]), mesh_), i, input_));
-    out.open_results = std::move(results_);
     return out;
   }
 
@@ -324,7 +325,6 @@ class Propagator {
 
   const PropagationInput& input_;
   Mesh mesh_;
-  int last_level_;
   Graph graph_;
   FlatGraph flat_;                     // values and nodes are its own, all below is by them
   std::vector<ValueSharding> values_;  // of those that have shardings of their own

@@ -31,7 +31,6 @@ struct PropagationInput {
   std::vector<std::optional<Spec>> results;  // out_shardings: closed; nothing: open
   // Bodies: what is known of them beforehand and may be extended. Empty, or one each.
   std::vector<ValueSharding> open_params = {}, open_results = {};
-  int last_level = 4;  // of Shardy's op-priority levels
 };
 
 // A body of a loop or branch as its values were left. Of its parameters, those that the loop does not change as the body gets them, those
@@ -50,7 +49,6 @@ struct Propagation {
   Graph graph;                              // the input's, with constants cloned for each user
   std::vector<ValueSharding> values;        // of `graph`
   std::vector<Spec> results;                // after the cut at the function's boundary: JAX's result shardings
-  std::vector<ValueSharding> open_results;  // before it
   std::vector<std::vector<Origin>> origins;
   BodyPropagations bodies;
 };

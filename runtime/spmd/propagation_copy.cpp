@@ -71,7 +71,6 @@ Propagation PropagationCopy::as_program(const Propagation& from, BodyPropagation
   return {.graph = std::move(graph),
           .values = std::move(shardings),
           .results = from.results,
-          .open_results = from.open_results,
           .origins = std::move(origins),
           .bodies = std::move(bodies)};
 }

@@ -50,13 +50,16 @@ void Collector::on_launch_done(const comm::Launch& launch, comm::Ns, comm::CallS
   if (status == comm::CallStatus::kOk) finished_.insert(launch.number);
 }
 
-// In a loop a call counts as often as it ran; of a launch that did not end, what it would have done at least.
-std::int64_t Collector::runs_of(std::int64_t launch, int index) const {
-  auto calls = runs_.find(launch);
+// In a loop a call counts as often as it ran, on whichever of its groups; of a launch that did not end, what it would have done at least.
+std::int64_t Collector::runs_of(const comm::Launch& launch, int index) const {
+  auto calls = runs_.find(launch.number);
   std::int64_t runs = 0;
   if (calls != runs_.end())
-    if (auto found = calls->second.find(index); found != calls->second.end()) runs = found->second;
-  return finished_.contains(launch) ? runs : std::max<std::int64_t>(runs, 1);
+    if (auto found = calls->second.find(index); found != calls->second.end()) {
+      const int begun = launch.program->collectives[std::size_t(index)].begun_per_run;
+      runs = (found->second + begun - 1) / begun;
+    }
+  return finished_.contains(launch.number) ? runs : std::max<std::int64_t>(runs, 1);
 }
 
 std::vector<SeenCollective> Collector::collectives() const {
@@ -64,7 +67,7 @@ std::vector<SeenCollective> Collector::collectives() const {
   std::vector<SeenCollective> result;
   for (const comm::Launch& launch : launches_)
     for (std::size_t i = 0; i < launch.program->collectives.size(); ++i) {
-      std::int64_t runs = runs_of(launch.number, int(i));
+      std::int64_t runs = runs_of(launch, int(i));
       for (std::int64_t run = 0; run < runs; ++run) {
         result.push_back(seen_of(launch, i));
         result.back().run = run;

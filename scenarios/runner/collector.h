@@ -38,7 +38,7 @@ class Collector final : public comm::Observer {
   bool records_lost() const { return lost_; }
 
  private:
-  std::int64_t runs_of(std::int64_t launch, int index) const;
+  std::int64_t runs_of(const comm::Launch& launch, int index) const;
 
   static constexpr std::size_t kLaunchesMax = 1 << 20;  // kept for the report
   AtIssue at_issue_;
