@@ -495,5 +495,33 @@ TEST(LightenNames, PartsOfWhatIsThereWholeAreTakenFromIt) {
   EXPECT_FALSE(lightened(2).has_value());  // the later one is whole
 }
 
+// What is left of a collective over four devices of the number 2 in 8 places.
+std::string left_of(const char* op, const char* attrs, const char* result, const char* dtype = "float32") {
+  const std::string text = fmt::format(
+      "f() {{\n%0 = constant() {{value = {0}[]{{2}}}} : {0}[]\n%1 = broadcast_in_dim(%0) {{dims = [], shape = [8]}} : {0}[8]\n"
+      "%2 = {1}(%1) {{{2}}} : {0}[{3}]\nreturn %2\n}}\n",
+      dtype, op, attrs, result);
+  const auto lighter = transform::lightened(parse_graph(text, find_op), always);
+  return lighter ? print(lighter->graph) : "";
+}
+
+TEST(LightenCollectives, OfNumbersAreNumbers) {
+  auto number = [](double value, const char* result, const char* dtype = "float32") {
+    return canonical(
+        fmt::format("f() {{\n%0 = constant() {{value = {0}[]{{{1}}}}} : {0}[]\n%1 = broadcast_in_dim(%0) {{dims = [], shape = [{2}]}} : "
+                    "{0}[{2}]\nreturn %1\n}}\n",
+                    dtype, value, result));
+  };
+  constexpr const char* kAll = "axis_name = [\"a\"], axis_size = 4";
+  EXPECT_EQ(left_of("psum", kAll, "8"), number(8, "8"));
+  EXPECT_EQ(left_of("pmax", kAll, "8"), number(2, "8"));
+  EXPECT_EQ(left_of("all_gather", "axis = 0, axis_name = [\"a\"], axis_size = 4, tiled = true", "32"), number(2, "32"));
+  EXPECT_EQ(left_of("psum_scatter", "axis_name = [\"a\"], axis_size = 4, scatter_dimension = 0, tiled = true", "2"), number(8, "2"));
+  EXPECT_EQ(left_of("ppermute", "axis_name = [\"a\"], axis_size = 4, perm = [0, 1, 1, 2, 2, 3, 3, 0]", "8"), number(2, "8"));
+  EXPECT_EQ(left_of("psum", kAll, "8", "int8"), number(8, "8", "int8"));
+  // Who is sent nothing has zeros.
+  EXPECT_EQ(left_of("ppermute", "axis_name = [\"a\"], axis_size = 4, perm = [0, 1, 1, 2]", "8"), "");
+}
+
 }  // namespace
 }  // namespace shardlab
