@@ -1,4 +1,6 @@
 """Programs of the other kinds as code of groups of devices: per device over some axes of the mesh, laid out by the partitioner over the others."""
+import math
+
 import convolutions
 import einsums
 import expressions
@@ -16,7 +18,8 @@ import shapes
 import slices
 from draw import Draw, one_or_all, step
 
-KINDS = (convolutions, einsums, expressions, functions, idioms, lookups, loops, mixtures, networks, operands, products, rearrangements, recurrent, shapes, slices)
+KINDS = (convolutions, einsums, expressions, functions, idioms, lookups, loops, mixtures, networks, operands, products, rearrangements, recurrent,
+         shapes, slices)
 MESHES = [((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((3, 2), "ab"), ((2, 2, 2), "abc")]
 
 
@@ -41,14 +44,13 @@ def program(d, name):
 
 def grouped(d, draw, document):
     """The jitted function once for each group: some arguments have a part for each along a new first dimension, which the groups' axes cut."""
-    count = 1
-    for axis in draw.manual:
-        count *= draw.all_axes[axis]
+    count = math.prod(draw.all_axes[axis] for axis in draw.manual)
     cut = draw.manual if len(draw.manual) > 1 else draw.manual[0]
     document["cluster"]["devices"] = count * document["cluster"]["devices"]
     jit, f = document["program"][-1], document["functions"]["f"]
     jit.pop("out_shardings", None)
-    own = {each for each in jit["args"] if d.is_true(0.6)} - {each["let"] for each in document["program"] if each["op"].startswith("random")}
+    keys = {each["let"] for each in document["program"] if each["op"].startswith("random")}
+    own = {each for each in jit["args"] if d.is_true(0.6)} - keys
     program = []
     for each in document["program"][:-1]:
         if each["op"] == "device_put" and each["let"] in own:

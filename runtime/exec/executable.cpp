@@ -89,7 +89,7 @@ void plan_move(Executable& executable, const MoveStep& move, const Ownership& ow
       result.plan = ReducePlan(from, to, groups, *move.reduction, dtype, ownership);
     } else {
       auto transfers = move.transfers.empty() ? transfers_within(from, to, groups, ownership) : move.transfers;
-      result.plan = MovePlan(from, to, std::move(transfers), dtype, ownership);
+      result.plan = MovePlan(from, to, std::move(transfers), dtype, ownership, p.is_manual ? SameBoxes::kMayDiffer : SameBoxes::kAreEqual);
     }
     executable.steps.push_back(std::move(result));
   };

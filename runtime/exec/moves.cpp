@@ -32,7 +32,18 @@ void MovePlan::add_message(const SpreadMessage& message, int self, const Piece& 
   }
 }
 
-MovePlan::Arrivals MovePlan::plan_messages(const std::vector<Transfer>& transfers, const Ownership& ownership) {
+namespace {
+
+// What crosses once for all who want it.
+std::vector<std::int64_t> piece_of(const Transfer& transfer, SameBoxes same_boxes) {
+  std::vector<std::int64_t> piece = key_of(transfer.box);
+  if (same_boxes == SameBoxes::kMayDiffer) piece.push_back(transfer.source);
+  return piece;
+}
+
+}  // namespace
+
+MovePlan::Arrivals MovePlan::plan_messages(const std::vector<Transfer>& transfers, const Ownership& ownership, SameBoxes same_boxes) {
   // The pieces that leave a process, each once, with those that want it. On one host those of others are none of our business. The order
   // is that of owner and box on every process: both ends of a message must list its pieces alike, whatever else they know of.
   struct Leaving {
@@ -45,7 +56,8 @@ MovePlan::Arrivals MovePlan::plan_messages(const std::vector<Transfer>& transfer
     int target = ownership.process_of(to_.devices[std::size_t(transfer.target)]);
     if (source == target || (!ownership.host_of && source != ownership.self && target != ownership.self)) continue;
     Leaving& leaving =
-        pieces.try_emplace({source, key_of(transfer.box)}, Leaving{{.source = transfer.source, .box = transfer.box}, {}}).first->second;
+        pieces.try_emplace({source, piece_of(transfer, same_boxes)}, Leaving{{.source = transfer.source, .box = transfer.box}, {}})
+            .first->second;
     leaving.wanting.push_back(target);
   }
   Arrivals arrivals;
@@ -63,9 +75,9 @@ MovePlan::Arrivals MovePlan::plan_messages(const std::vector<Transfer>& transfer
 
 void MovePlan::add_sent(std::map<int, std::int64_t>& bytes_by_process) const { add_sent_by(stages_, bytes_by_process); }
 
-MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DType dtype, const Ownership& ownership)
+MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DType dtype, const Ownership& ownership, SameBoxes same_boxes)
     : from_(std::move(from)), to_(std::move(to)), element_bytes_(size_of(dtype)) {
-  Arrivals arrivals = plan_messages(transfers, ownership);
+  Arrivals arrivals = plan_messages(transfers, ownership, same_boxes);
   std::map<int, Target> targets;
   for (const Transfer& transfer : transfers) {
     if (ownership.process_of(to_.devices[std::size_t(transfer.target)]) != ownership.self) continue;
@@ -74,7 +86,7 @@ MovePlan::MovePlan(Layout from, Layout to, std::vector<Transfer> transfers, DTyp
     if (source == ownership.self) {
       parts.push_back({transfer.box, transfer.source, -1, 0});
     } else {
-      const Arrival& arrival = arrivals.at({source, key_of(transfer.box)});
+      const Arrival& arrival = arrivals.at({source, piece_of(transfer, same_boxes)});
       parts.push_back({transfer.box, -1, arrival.message, arrival.offset});
     }
   }

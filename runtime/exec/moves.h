@@ -34,11 +34,15 @@ struct MoveStatus {
   std::int64_t bytes_sent = 0;
 };
 
+// Whether positions that have the same box have the same elements in it; in per-device code they need not.
+enum class SameBoxes : std::uint8_t { kAreEqual, kMayDiffer };
+
 // Every element of a target's box comes from one source.
 class MovePlan {
  public:
   // Transfers index `from` and `to`; each target's transfers cover its box and do not overlap.
-  MovePlan(Layout from, Layout to, std::vector<spmd::Transfer> transfers, DType dtype, const Ownership& ownership);
+  MovePlan(Layout from, Layout to, std::vector<spmd::Transfer> transfers, DType dtype, const Ownership& ownership,
+           SameBoxes same_boxes = SameBoxes::kAreEqual);
   // `sources` per `from` position (only local ones are read); fills `targets` for the local ones.
   MoveStatus run(const std::vector<BufferRef>& sources, std::vector<BufferRef>& targets, const LinkContext& link) const;
   // Adds what every run sends to each process.
@@ -85,7 +89,7 @@ class MovePlan {
     std::int64_t offset = 0;
   };
   using Arrivals = std::map<std::pair<int, std::vector<std::int64_t>>, Arrival>;  // by the process that has it, and the box
-  Arrivals plan_messages(const std::vector<spmd::Transfer>& transfers, const Ownership& ownership);
+  Arrivals plan_messages(const std::vector<spmd::Transfer>& transfers, const Ownership& ownership, SameBoxes same_boxes);
   void add_message(const SpreadMessage& message, int self, const Piece& piece, Arrival& arrival);
   using Received = std::vector<std::shared_ptr<Buffer>>;
   BufferRef assemble(const Target& target, int position, const std::vector<BufferRef>& sources, const Received& received,

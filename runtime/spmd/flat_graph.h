@@ -24,7 +24,7 @@ struct FlatGraph {
   std::vector<int> blocks;
   std::vector<NodeId> places;   // and a step of an outline its op's
   std::vector<NodeId> regions;  // per node: the given graph's node in one of whose bodies it stands, or itself
-  std::vector<bool> in_code;    // per node: whether it stands in per-device code
+  std::vector<bool> in_code;    // per node: whether it stands in code over some axes of the mesh
 
   // What a step of an outline uses that is an operand of its op.
   struct OutlineUse {
@@ -35,7 +35,7 @@ struct FlatGraph {
   };
   std::vector<OutlineUse> outline_uses;
 
-  // A value on both sides of where per-device code takes or gives it: around the code it is cut by the code's axes first.
+  // A value on both sides of where code over some axes takes or gives it: around the code it is cut by the code's axes first.
   struct CodeEdge {
     Spec manual_part;
     std::vector<bool> manual;  // per axis of the mesh

@@ -30,19 +30,21 @@ bool is_scalar_broadcast(const Graph& graph, const Node& node);
 // Per node: whether with_cloned_constants makes a copy of it for each user.
 std::vector<bool> cloned_nodes(const Graph& graph);
 
-// The live graph, in which a constraint of what a loop or branch gives stands right behind it, for all users; how the loop carries it stays
-// open (Shardy's data-flow edges have shardings of their own). And with every constant expression, every broadcast of a scalar, and every
-// one that is but how an op takes a smaller operand ("implicit") cloned for each user, so that it never links two users' shardings. Scalars
-// are not cloned. Values are numbered in order. `carried`: per parameter of a loop's body, whether the loop carries it; nothing: of no
-// loop.
 enum class Clone : std::uint8_t {
   kForEachUser,
   // Of code over some axes: JAX puts an open constraint behind all of its ops, constraints among them, so that XLA neither merges equal
   // ones nor sees that they are constants: a mask is one for a value and its tangent.
   kForEachUse,
 };
-// Of the open constraint behind a constraint.
+
+// An attribute of the open constraint behind a constraint.
 inline constexpr const char* kOpensConstraint = "opens_constraint";
+
+// The live graph, in which a constraint of what a loop or branch gives stands right behind it, for all users; how the loop carries it stays
+// open (Shardy's data-flow edges have shardings of their own). And with every constant expression, every broadcast of a scalar, and every
+// one that is but how an op takes a smaller operand ("implicit") cloned for each user, so that it never links two users' shardings. Scalars
+// are not cloned. Values are numbered in order. `carried`: per parameter of a loop's body, whether the loop carries it; nothing: of no
+// loop.
 Graph with_cloned_constants(const Graph& graph, const std::vector<bool>& carried = {}, Clone clone = Clone::kForEachUser);
 
 struct FlatGraph;
