@@ -25,6 +25,7 @@ namespace {
 using spmd::ComputeStep;
 using spmd::MoveStep;
 using spmd::PartitionedProgram;
+using spmd::Transfer;
 
 // Small constants, and the numbers that are made of them, by slot as the CPU computed them.
 using Presets = std::map<int, std::vector<BufferRef>>;
@@ -70,6 +71,23 @@ int local_groups(const Executable& executable, const Groups& groups) {
                            [&](const std::vector<int>& group) { return std::any_of(group.begin(), group.end(), is_local); }));
 }
 
+// Transfers that have no position in common with the others, each with its positions.
+std::vector<std::pair<std::vector<int>, std::vector<Transfer>>> independent(const std::vector<Transfer>& transfers, int positions) {
+  std::vector<int> first(std::size_t(positions), 0);  // per position the first one that it is connected with
+  std::iota(first.begin(), first.end(), 0);
+  auto join = [&](int a, int b) {
+    const int from = std::max(first[std::size_t(a)], first[std::size_t(b)]), to = std::min(first[std::size_t(a)], first[std::size_t(b)]);
+    std::replace(first.begin(), first.end(), from, to);
+  };
+  for (const Transfer& transfer : transfers) join(transfer.source, transfer.target);
+  std::map<int, std::pair<std::vector<int>, std::vector<Transfer>>> parts;
+  for (int position = 0; position < positions; ++position) parts[first[std::size_t(position)]].first.push_back(position);
+  for (const Transfer& transfer : transfers) parts[first[std::size_t(transfer.source)]].second.push_back(transfer);
+  std::vector<std::pair<std::vector<int>, std::vector<Transfer>>> result;
+  for (auto& [position, part] : parts) result.push_back(std::move(part));
+  return result;
+}
+
 // Plans one move, and adds its collectives to what the world is told.
 void plan_move(Executable& executable, const MoveStep& move, const Ownership& ownership, const Surroundings& surroundings,
                comm::ProgramInfo& info) {
@@ -83,20 +101,33 @@ void plan_move(Executable& executable, const MoveStep& move, const Ownership& ow
   Layout from{p.mesh.devices(), executable.slot_boxes[std::size_t(move.from)]};
   Layout to{p.mesh.devices(), executable.slot_boxes[std::size_t(move.to)]};
   DType dtype = p.slots[std::size_t(move.to)].type.dtype;
-  auto add = [&](const Groups& groups, std::vector<int> members) {
+  auto add = [&](const Groups& groups, std::vector<int> members, std::vector<Transfer> transfers) {
     Executable::Move result{move.from, move.to, {}, first_call, calls, {}, nullptr, std::move(members)};
     if (move.reduction) {
       result.plan = ReducePlan(from, to, groups, *move.reduction, dtype, ownership);
     } else {
-      auto transfers = move.transfers.empty() ? transfers_within(from, to, groups, ownership) : move.transfers;
+      if (transfers.empty()) transfers = transfers_within(from, to, groups, ownership);
       result.plan = MovePlan(from, to, std::move(transfers), dtype, ownership, p.is_manual ? SameBoxes::kMayDiffer : SameBoxes::kAreEqual);
     }
     executable.steps.push_back(std::move(result));
   };
-  if (!surroundings.may_part || move.groups.size() < 2 || !move.transfers.empty()) return add(move.groups, {});
-  for (int call = first_call; call < first_call + calls; ++call)
-    info.collectives[std::size_t(call)].begun_per_run = std::max(local_groups(executable, move.groups), 1);
-  for (const auto& group : move.groups) add({group}, group);
+  auto begun_by = [&](const Groups& groups) {
+    for (int call = first_call; call < first_call + calls; ++call)
+      info.collectives[std::size_t(call)].begun_per_run = std::max(local_groups(executable, groups), 1);
+  };
+  if (surroundings.may_part && !move.transfers.empty() && !move.reduction) {
+    const auto parts = independent(move.transfers, p.mesh.size());
+    Groups members;
+    for (const auto& part : parts) members.push_back(part.first);
+    if (parts.size() > 1 && std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.second.empty(); })) {
+      begun_by(members);
+      for (const auto& part : parts) add({}, part.first, part.second);
+      return;
+    }
+  }
+  if (!surroundings.may_part || move.groups.size() < 2 || !move.transfers.empty()) return add(move.groups, {}, move.transfers);
+  begun_by(move.groups);
+  for (const auto& group : move.groups) add({group}, group, {});
 }
 
 // A collective in per-device code.
