@@ -71,21 +71,26 @@ int local_groups(const Executable& executable, const Groups& groups) {
                            [&](const std::vector<int>& group) { return std::any_of(group.begin(), group.end(), is_local); }));
 }
 
+// Devices that come to a move together, and what moves directly among them.
+struct Part {
+  std::vector<int> members;
+  std::vector<Transfer> transfers;
+};
+
 // Transfers that have no position in common with the others, each with its positions.
-std::vector<std::pair<std::vector<int>, std::vector<Transfer>>> independent(const std::vector<Transfer>& transfers, int positions) {
+std::vector<Part> independent(const std::vector<Transfer>& transfers, int positions) {
   std::vector<int> first(std::size_t(positions), 0);  // per position the first one that it is connected with
   std::iota(first.begin(), first.end(), 0);
-  auto join = [&](int a, int b) {
-    const int from = std::max(first[std::size_t(a)], first[std::size_t(b)]), to = std::min(first[std::size_t(a)], first[std::size_t(b)]);
-    std::replace(first.begin(), first.end(), from, to);
-  };
-  for (const Transfer& transfer : transfers) join(transfer.source, transfer.target);
-  std::map<int, std::pair<std::vector<int>, std::vector<Transfer>>> parts;
-  for (int position = 0; position < positions; ++position) parts[first[std::size_t(position)]].first.push_back(position);
-  for (const Transfer& transfer : transfers) parts[first[std::size_t(transfer.source)]].second.push_back(transfer);
-  std::vector<std::pair<std::vector<int>, std::vector<Transfer>>> result;
-  for (auto& [position, part] : parts) result.push_back(std::move(part));
-  return result;
+  for (const Transfer& transfer : transfers) {
+    const auto [to, from] = std::minmax({first[std::size_t(transfer.source)], first[std::size_t(transfer.target)]});
+    std::replace(first.begin(), first.end(), int(from), int(to));
+  }
+  std::map<int, Part> by_first;
+  for (int position = 0; position < positions; ++position) by_first[first[std::size_t(position)]].members.push_back(position);
+  for (const Transfer& transfer : transfers) by_first[first[std::size_t(transfer.source)]].transfers.push_back(transfer);
+  std::vector<Part> parts;
+  for (auto& [position, part] : by_first) parts.push_back(std::move(part));
+  return parts;
 }
 
 // Plans one move, and adds its collectives to what the world is told.
@@ -111,23 +116,18 @@ void plan_move(Executable& executable, const MoveStep& move, const Ownership& ow
     }
     executable.steps.push_back(std::move(result));
   };
-  auto begun_by = [&](const Groups& groups) {
-    for (int call = first_call; call < first_call + calls; ++call)
-      info.collectives[std::size_t(call)].begun_per_run = std::max(local_groups(executable, groups), 1);
-  };
-  if (surroundings.may_part && !move.transfers.empty() && !move.reduction) {
-    const auto parts = independent(move.transfers, p.mesh.size());
-    Groups members;
-    for (const auto& part : parts) members.push_back(part.first);
-    if (parts.size() > 1 && std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.second.empty(); })) {
-      begun_by(members);
-      for (const auto& part : parts) add({}, part.first, part.second);
-      return;
-    }
-  }
-  if (!surroundings.may_part || move.groups.size() < 2 || !move.transfers.empty()) return add(move.groups, {}, move.transfers);
-  begun_by(move.groups);
-  for (const auto& group : move.groups) add({group}, group, {});
+  std::vector<Part> parts;
+  if (surroundings.may_part && move.transfers.empty())
+    for (const auto& group : move.groups) parts.push_back({group, {}});
+  else if (surroundings.may_part)
+    parts = independent(move.transfers, p.mesh.size());
+  const bool is_left_out = std::any_of(parts.begin(), parts.end(), [&](const Part& part) { return part.transfers.empty(); });
+  if (parts.size() < 2 || (is_left_out && !move.transfers.empty())) return add(move.groups, {}, move.transfers);
+  Groups members;
+  for (const Part& part : parts) members.push_back(part.members);
+  for (int call = first_call; call < first_call + calls; ++call)
+    info.collectives[std::size_t(call)].begun_per_run = std::max(local_groups(executable, members), 1);
+  for (Part& part : parts) add({part.members}, part.members, std::move(part.transfers));
 }
 
 // A collective in per-device code.

@@ -88,7 +88,7 @@ class MovePlan {
     int message = -1;
     std::int64_t offset = 0;
   };
-  using Arrivals = std::map<std::pair<int, std::vector<std::int64_t>>, Arrival>;  // by the process that has it, and the box
+  using Arrivals = std::map<std::pair<int, std::vector<std::int64_t>>, Arrival>;  // by the process that has it, and the piece
   Arrivals plan_messages(const std::vector<spmd::Transfer>& transfers, const Ownership& ownership, SameBoxes same_boxes);
   void add_message(const SpreadMessage& message, int self, const Piece& piece, Arrival& arrival);
   using Received = std::vector<std::shared_ptr<Buffer>>;

@@ -136,7 +136,10 @@ Graph with_sub_constraints(Graph graph, const SubMesh& sub) {
       const Sharding& sharding = node.attrs.sharding("sharding");
       node.attrs.set("sharding", Sharding(sub.mesh(), sub.down(sharding.spec(graph.type(node.results[0]).rank()))));
     }
-    if (node.attrs.bodies().empty() || node.op->region == RegionKind::kManual) continue;
+    bool has_constraints = false;  // in its bodies
+    for (const GraphRef& each : node.attrs.bodies())
+      visit_nodes(*each, [&](const Node& inner) { has_constraints |= inner.op->is_constraint; });
+    if (!has_constraints || node.op->region == RegionKind::kManual) continue;
     Bodies bodies;
     for (const GraphRef& each : node.attrs.bodies()) bodies.push_back(std::make_shared<const Graph>(with_sub_constraints(*each, sub)));
     node.attrs.set("bodies", bodies);

@@ -163,8 +163,10 @@ PartitionedProgram planned_in_versions(Propagation propagated, const Propagation
 }
 
 // Whether a program moves fewer bytes than the plan even where each of its ops is planned alone, about as XLA does.
-bool moves_less_alone(const PartitionedProgram& plan, const Propagation& propagated, const PropagationInput& input) {
-  return planned_in_versions(propagated, input, {.search = false}).wire_bytes < plan.wire_bytes;
+bool moves_less_alone(const PartitionedProgram& plan, const Propagation& propagated, const PropagationInput& input,
+                      const PartitionOptions& options) {
+  const PartitionOptions alone{.search = false, .scatters_whole = options.scatters_whole};
+  return planned_in_versions(propagated, input, alone).wire_bytes < plan.wire_bytes;
 }
 
 // Partition callbacks are the user's, who expects them in his own thread.
@@ -206,7 +208,7 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
       PartitionedProgram as_written = beside.get();
       if (as_written.wire_bytes < program.wire_bytes &&
           (may_do(work_per_device(as_written), work_per_device(program), *lighter, input, options) ||
-           moves_less_alone(program, propagated, input)))
+           moves_less_alone(program, propagated, input, options)))
         program = std::move(as_written);
     }
   } else {
