@@ -135,3 +135,29 @@ class Draw:
 
     def placed(self, shapes):
         return {"out_shardings": [self.spec(shape) for shape in shapes]} if self.is_true(0.3) else {}
+
+
+class Size(int):
+    """A mesh axis's size, by which a choice between sizes of dimensions is told from one between other numbers."""
+
+
+class DrawLong(Draw):
+    """One of whose dimensions, or two, are many times as long as the others."""
+
+    def __init__(self, seed, meshes=MESHES):
+        super().__init__(seed, meshes)
+        self.axes = {axis: Size(size) for axis, size in self.axes.items()}
+        self.longer = 2
+
+    def of(self, *choices):
+        chosen = super().of(*choices)
+        return self.long(chosen) if any(isinstance(each, Size) for each in choices) else chosen
+
+    def size(self, *more):
+        return self.long(super().size(*more))
+
+    def long(self, size):
+        if self.longer == 0 or not self.is_true(0.3):
+            return int(size)
+        self.longer -= 1
+        return size * super().of(4, 8, 16, 32)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Prints random scenarios, one a line: programs of one kind, on meshes of several shapes and device orders, arguments cut at random.
 
-    generate.py KIND SEED COUNT [--rare-meshes] > PROGRAMS.jsonl        (a kind is a module beside this one, from calls to wide)
+    generate.py KIND SEED COUNT [--rare-meshes] [--long-dimensions] > PROGRAMS.jsonl    (a kind is a module beside this one, from calls to wide)
 
-The same seed gives the same programs. Rare meshes have axes of size 1, up to four axes, other numbers of devices than 8. judge.py compares what becomes of them with JAX, ../arithmetic/compare.py the arithmetic.
+The same seed gives the same programs. Rare meshes have axes of size 1, up to four axes, other numbers of devices than 8; with long dimensions
+up to two of a program's dimensions are 4 to 32 times as long as else. judge.py compares what becomes of them with JAX, ../arithmetic/compare.py the arithmetic.
 """
 import json
 import sys
@@ -36,7 +37,7 @@ import transforms
 import two_meshes
 import unplaced
 import wide
-from draw import MESHES, RARE_MESHES, Draw
+from draw import MESHES, RARE_MESHES, Draw, DrawLong
 
 KINDS = {module.__name__: module.program
          for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
@@ -44,13 +45,15 @@ KINDS = {module.__name__: module.program
 
 
 def main():
-    arguments = [each for each in sys.argv[1:] if each != "--rare-meshes"]
-    if len(arguments) != 3 or arguments[0] not in KINDS:
+    options = {each for each in sys.argv[1:] if each.startswith("--")}
+    arguments = [each for each in sys.argv[1:] if each not in options]
+    if len(arguments) != 3 or arguments[0] not in KINDS or options - {"--rare-meshes", "--long-dimensions"}:
         sys.exit(__doc__ + "\nKinds: " + ", ".join(KINDS))
-    is_rare = len(arguments) < len(sys.argv) - 1
+    meshes = RARE_MESHES if "--rare-meshes" in options else MESHES
+    draw = DrawLong if "--long-dimensions" in options else Draw
     kind, seed, count = arguments[0], int(arguments[1]), int(arguments[2])
     for each in range(seed, seed + count):
-        print(json.dumps(KINDS[kind](Draw(each, RARE_MESHES if is_rare else MESHES), f"{kind}/{each}")))
+        print(json.dumps(KINDS[kind](draw(each, meshes), f"{kind}/{each}")))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include "runtime/ops/derive.h"
 #include "runtime/ops/gather_dims.h"
+#include "runtime/ops/reducers.h"
 #include "runtime/ops/regions.h"
 #include "runtime/ops/select_windows.h"
 
@@ -21,8 +22,6 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   const std::string& reducer = attrs.string("reducer");
   if (reducer != "sum" && reducer != "prod" && reducer != "max" && reducer != "min")
     throw_user_error("{}: reducer is '{}', wanted sum, prod, max or min", op.name, reducer);
-  if (is_complex(types[0].dtype) && (reducer == "max" || reducer == "min"))
-    throw_user_error("{}: complex numbers have no {}; take the real part", op.name, reducer);
   if (types[0].dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert it", op.name);
   return {{types[0].dtype, window_results(op.name, types[0].shape, attrs)}};
 }
@@ -70,17 +69,25 @@ struct Prod {
     return w * W(x);
   }
 };
+// NaN wins. Complex numbers are ordered as pairs, from an infinity without imaginary part, and give way to what is not ordered, as in JAX.
 template <bool is_max>
-struct Extreme {  // NaN wins
+struct Extreme {
   template <typename T>
   static T first() {
-    using Limits = std::numeric_limits<T>;
-    if constexpr (Limits::has_infinity) return is_max ? -Limits::infinity() : Limits::infinity();
-    return is_max ? Limits::lowest() : Limits::max();
+    if constexpr (Cplx<T>) {
+      return {first<typename T::value_type>(), 0};
+    } else {
+      using Limits = std::numeric_limits<T>;
+      if constexpr (Limits::has_infinity) return is_max ? -Limits::infinity() : Limits::infinity();
+      return is_max ? Limits::lowest() : Limits::max();
+    }
   }
   template <typename T>
   static T next(T best, T x) {
-    return (is_max ? x > best : x < best) | (x != x) ? x : best;
+    if constexpr (Cplx<T>)
+      return (is_max ? reduction::greater(best, x) : reduction::greater(x, best)) ? best : x;
+    else
+      return (is_max ? x > best : x < best) | (x != x) ? x : best;
   }
 };
 
@@ -114,10 +121,8 @@ template <typename T>
 void reduce(const KernelArgs& args, const std::vector<ConvWindow>& windows, const std::string& reducer) {
   if (reducer == "sum") return run<Sum, T>(args, windows);
   if (reducer == "prod") return run<Prod, T>(args, windows);
-  if constexpr (!Cplx<T>) {
-    if (reducer == "max") return run<Extreme<true>, T>(args, windows);
-    return run<Extreme<false>, T>(args, windows);
-  }
+  if (reducer == "max") return run<Extreme<true>, T>(args, windows);
+  return run<Extreme<false>, T>(args, windows);
 }
 
 // 16-bit floats are widened as a whole, and the result rounded.
@@ -314,6 +319,8 @@ std::vector<Sample> samples() {
           sample(DType::kInt32, {7, 2}, "max", {{3, 1, 1, 1, 1, 1}, {1, 1, 0, 0, 1, 1}}),
           sample(DType::kInt32, {6}, "sum", {{2, 2, 0, 0, 1, 1}}),
           sample(DType::kComplex64, {6}, "sum", {{2, 2, 0, 0, 1, 1}}),
+          sample(DType::kComplex64, {6}, "max", {{3, 1, 1, 1, 1, 1}}),
+          sample(DType::kComplex128, {7}, "min", {{3, 2, 0, 0, 1, 1}}),
           sample(DType::kBfloat16, {6}, "sum", {{3, 1, 0, 0, 1, 1}})};
 }
 

@@ -223,8 +223,9 @@ std::vector<Number> naive_window(const Tensor& operand, const Attrs& attrs, cons
     for (Number each : seen) {
       if (reducer == "sum") value += each;
       if (reducer == "prod") value *= each;
-      if (reducer == "max" && each.real() > value.real()) value = each;
-      if (reducer == "min" && each.real() < value.real()) value = each;
+      auto pair = [](Number n) { return std::pair(n.real(), n.imag()); };
+      if (reducer == "max" && pair(each) > pair(value)) value = each;
+      if (reducer == "min" && pair(each) < pair(value)) value = each;
     }
     out.push_back(is_integer(result.dtype) ? wrapped(value.real(), result.dtype) : value);
   }

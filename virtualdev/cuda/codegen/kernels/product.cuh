@@ -115,16 +115,34 @@ struct WindowProd {
   FN_MEMBER static sum_of<T> next(sum_of<T> all, T x) { return all * summand(x); }
   FN_MEMBER static T finish(sum_of<T> all) { return rounded_sum<T>(all); }
 };
+// Complex numbers begin at an infinity without imaginary part, and give way to what is not ordered, as in JAX.
+template <class W>
+FN W window_extreme(bool low) {
+  if constexpr (is_cx<W>)
+    return W{extreme<part_of<W>>(low), 0};
+  else
+    return extreme<W>(low);
+}
 template <class T>
 struct WindowMax {
-  FN_MEMBER static wide_of<T> identity() { return extreme<wide_of<T>>(true); }
-  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) { return op_maximum(widen(x), all); }
+  FN_MEMBER static wide_of<T> identity() { return window_extreme<wide_of<T>>(true); }
+  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) {
+    if constexpr (is_cx<T>)
+      return less_than(x, all) ? all : x;
+    else
+      return op_maximum(widen(x), all);
+  }
   FN_MEMBER static T finish(wide_of<T> all) { return narrow<T>(all); }
 };
 template <class T>
 struct WindowMin {
-  FN_MEMBER static wide_of<T> identity() { return extreme<wide_of<T>>(false); }
-  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) { return op_minimum(widen(x), all); }
+  FN_MEMBER static wide_of<T> identity() { return window_extreme<wide_of<T>>(false); }
+  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) {
+    if constexpr (is_cx<T>)
+      return less_than(all, x) ? all : x;
+    else
+      return op_minimum(widen(x), all);
+  }
   FN_MEMBER static T finish(wide_of<T> all) { return narrow<T>(all); }
 };
 
