@@ -36,9 +36,12 @@ Values expand_trapezoid(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     throw_user_error("{}: x must have as many elements along the axis as y, got {} and {}", op.name, x.text(), y.text());
   auto after = [&](const Term& t) { return sliced(t, t.rank() - 1, std::min<std::int64_t>(1, n), n); };
   auto before = [&](const Term& t) { return sliced(t, t.rank() - 1, 0, std::max<std::int64_t>(0, n - 1)); };
-  Term dx = after(x) - before(x);
-  if (n == 2) return {(part(dx, dx.rank() - 1, 0) * by_ends()).id()};
-  return {(0.5 * summed(dx * (after(y) + before(y)), {last})).id()};
+  if (n == 2) {
+    Term ends = by_ends(), dx = after(x) - before(x);
+    return {(part(dx, dx.rank() - 1, 0) * ends).id()};
+  }
+  Term sums = after(y) + before(y), dx = after(x) - before(x);  // y first, as it is the first operand (call.h)
+  return {(0.5 * summed(dx * sums, {last})).id()};
 }
 
 // Central differences inside, one-sided ones at the ends; `spacing` is the distance of neighbours, or their coordinates.

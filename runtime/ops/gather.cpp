@@ -67,8 +67,13 @@ FactorRule rule(const std::vector<TensorType>& operands, const std::vector<Tenso
   return rule;
 }
 
-// Of a window that starts outside the part of the operand that is here, in a dimension with windows of size 1, the elements are 0: the
-// parts' results add up to the whole.
+void fill_as_elsewhere(const MutableView& result) {
+  const std::uint64_t bits[] = {elsewhere(result.type.dtype), elsewhere(result.type.dtype)};
+  fill_elements(result.data, reinterpret_cast<const std::byte*>(bits), result.type.elements(), size_of(result.type.dtype));
+}
+
+// Of a window that starts outside the part of the operand that is here, in a dimension with windows of size 1, the elements add nothing:
+// the parts' results add up to the whole.
 void kernel(const KernelArgs& args) {
   const ConstView& operand = args.operands[0];
   const ConstView& indices = args.operands[1];
@@ -116,10 +121,10 @@ void kernel(const KernelArgs& args) {
   }
   for (std::size_t d = 0; d < is_told.size(); ++d)  // what nothing tells starts at 0
     if (!is_told[d] && ((*operand.box)[d].start > 0 || (*operand.box)[d].size() == 0)) {
-      std::memset(result.data, 0, std::size_t(result.type.bytes()));
+      fill_as_elsewhere(result);
       return;
     }
-  if (is_part) std::memset(result.data, 0, std::size_t(result.type.bytes()));
+  if (is_part) fill_as_elsewhere(result);
 
   const std::int64_t item = size_of(result.type.dtype), elements = element_count(window_shape);
   const auto copy_items = [&](auto sample) {

@@ -77,6 +77,18 @@ void GatherDims::check(std::string_view op, const TensorType& operand, const Ten
         indices.text());
 }
 
+std::uint64_t elsewhere(DType dtype) {
+  if (!is_inexact(dtype)) return 0;
+  switch (size_of(is_complex(dtype) ? real_dtype(dtype) : dtype)) {
+    case 2:
+      return 0x8000800080008000;
+    case 4:
+      return 0x8000000080000000;
+    default:
+      return 0x8000000000000000;
+  }
+}
+
 ValueId along_dim(GraphBuilder& b, ValueId x, ValueId indices, int dim) {
   Shape shape = b.shape(indices), sizes(shape.size(), 1);
   if (element_count(b.shape(x)) == 0 && element_count(shape) == 0) return filled(b, {b.type(x).dtype, shape}, 0.0);  // nothing to gather

@@ -28,6 +28,9 @@ struct GatherDims {
   void check(std::string_view op, const TensorType& operand, const TensorType& indices) const;
 };
 
+// What a device gives for an element that another device holds, as eight bytes that repeat: what adds nothing to it, which of floats is -0.
+std::uint64_t elsewhere(DType dtype);
+
 // The elements of x at `indices` along a dimension, each row by its own; all other dimensions are equal. Indices must be in bounds.
 ValueId along_dim(GraphBuilder& b, ValueId x, ValueId indices, int dim);
 

@@ -50,6 +50,11 @@ SHARDLAB_INTEGRAL(Expn, real_expn)
 SHARDLAB_INTEGRAL(Expi, real_expi)
 SHARDLAB_INTEGRAL(Hyp1f1, real_hyp1f1)
 SHARDLAB_INTEGRAL(Hyp2f1, real_hyp2f1)
+SHARDLAB_INTEGRAL(Hyp1f1GradA, real_hyp1f1_grad_a)
+SHARDLAB_INTEGRAL(Hyp1f1GradB, real_hyp1f1_grad_b)
+SHARDLAB_INTEGRAL(Hyp2f1GradA, real_hyp2f1_grad_a)
+SHARDLAB_INTEGRAL(Hyp2f1GradB, real_hyp2f1_grad_b)
+SHARDLAB_INTEGRAL(Hyp2f1GradC, real_hyp2f1_grad_c)
 SHARDLAB_INTEGRAL(RoundToPrecision, real_round_to_precision)
 SHARDLAB_INTEGRAL(Erfcx, real_erfcx)
 SHARDLAB_INTEGRAL(Dawsn, real_dawsn)
@@ -63,8 +68,9 @@ constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kBetaAliases[] = {"be
 
 }  // namespace
 
-extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kErfcx, kDawsn, kSineIntegral,
-    kCosineIntegral, kFresnelSine, kFresnelCosine, kOwensT, kRoundToPrecision;
+extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kHyp1f1GradA, kHyp1f1GradB,
+    kHyp2f1GradA, kHyp2f1GradB, kHyp2f1GradC, kErfcx, kDawsn, kSineIntegral, kCosineIntegral, kFresnelSine, kFresnelCosine, kOwensT,
+    kRoundToPrecision;
 
 const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
 const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
@@ -82,6 +88,16 @@ const OpDef kExpi = strong(unary_op<Expi>("expi", "The integral from -infinity t
 const OpDef kHyp1f1 = strong(elementwise_op<Hyp1f1, 3>("hyp1f1", "Kummer's hypergeometric function 1F1: args [a, b, x].", expand_inexact));
 const OpDef kHyp2f1 =
     strong(elementwise_op<Hyp2f1, 4>("hyp2f1", "Gauss's hypergeometric function 2F1: args [a, b, c, x].", expand_inexact));
+const OpDef kHyp1f1GradA =
+    strong(elementwise_op<Hyp1f1GradA, 3>("hyp1f1_grad_a", "The derivative of hyp1f1 by a: args [a, b, x].", expand_inexact));
+const OpDef kHyp1f1GradB =
+    strong(elementwise_op<Hyp1f1GradB, 3>("hyp1f1_grad_b", "The derivative of hyp1f1 by b: args [a, b, x].", expand_inexact));
+const OpDef kHyp2f1GradA =
+    strong(elementwise_op<Hyp2f1GradA, 4>("hyp2f1_grad_a", "The derivative of hyp2f1 by a: args [a, b, c, x].", expand_inexact));
+const OpDef kHyp2f1GradB =
+    strong(elementwise_op<Hyp2f1GradB, 4>("hyp2f1_grad_b", "The derivative of hyp2f1 by b: args [a, b, c, x].", expand_inexact));
+const OpDef kHyp2f1GradC =
+    strong(elementwise_op<Hyp2f1GradC, 4>("hyp2f1_grad_c", "The derivative of hyp2f1 by c: args [a, b, c, x].", expand_inexact));
 const OpDef kRoundToPrecision = elementwise_op<RoundToPrecision, 3>(
     "round_to_precision", "Rounded to numbers of fewer bits: args [x, exponent_bits, mantissa_bits].", expand_inexact);
 const OpDef kErfcx = unary_op<Erfcx>("erfcx", "exp(x^2) erfc(x), of real numbers.", expand_inexact);

@@ -177,12 +177,11 @@ Values expand_divmod(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) 
   return {unary(b, kRound, b.emit1(kSelect, {is_off, binary(b, kSub, quotient, 1.0), quotient})), remainder};
 }
 
-// The fraction, with the sign of x, and the whole part.
+// The fraction, with the sign of x, and the whole part; of infinities no fraction, as in JAX.
 Values expand_modf(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   ValueId x = inexact_value(b, args[0]);
   ValueId whole = unary(b, kTrunc, x);
-  ValueId fraction = number_where(b, is_infinite(b, x), 0.0, b.emit1(kSub, {x, whole}));
-  return {fraction, whole};
+  return {b.emit1(kSub, {x, whole}), whole};
 }
 
 struct Gcd {

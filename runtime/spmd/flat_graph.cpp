@@ -182,6 +182,8 @@ class Flattener {
       lay_out_barrier(n);
     else if (node(n).op->elementwise && !outline_of(node(n)).empty() && out_.graph.type(node(n).results[0]).rank() > 0)
       lay_out_outline(n);
+    else if (has_hidden_first_step(node(n).op->name))
+      lay_out_first_step(n);
     else
       out_.order.push_back(n);
   }
@@ -236,6 +238,16 @@ class Flattener {
                                                    : kEdge,
                    std::move(from), values[std::size_t(step.made)], n);
     }
+  }
+
+  // The op itself makes a value like its operand, and of that each result.
+  void lay_out_first_step(NodeId n) {
+    const Node original = node(n);
+    out_.graph.nodes[std::size_t(n)].op = &kOutlined;
+    out_.graph.nodes[std::size_t(n)].operands.clear();
+    const ValueId first = add_value(out_.graph.type(original.operands[0]));
+    out_.outline_uses.push_back({add_in_place(*original.op, original.operands, first, n), 0, n, 0});
+    for (ValueId result : original.results) add_in_place(*original.op, {first}, result, n);
   }
 
   void add_edge(std::vector<ValueId> sources, ValueId result, NodeId at) {

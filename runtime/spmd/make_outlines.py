@@ -18,6 +18,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax
 import jax.numpy as jnp
 import jax.scipy.special
+import jax._src.scipy.special
 from jax import lax
 from jax._src.interpreters import mlir
 from jax._src.lib.mlir import ir
@@ -25,7 +26,8 @@ from jax.sharding import NamedSharding, PartitionSpec as P
 
 SHAPE = (4, 6)
 LATE = {f"stablehlo.{each}" for each in ("broadcast_in_dim", "concatenate", "dot_general", "reduce", "reduce_window")}
-OTHER_NAMES = {"regularized_incomplete_beta": "betainc", "mul": "multiply", "sub": "subtract", "div": "divide"}
+OTHER_NAMES = {"regularized_incomplete_beta": "betainc", "mul": "multiply", "sub": "subtract", "div": "divide",
+               **{f"hyp{kind}_grad_{by}": f"_hyp{kind}_{by}_derivative" for kind, letters in (("1f1", "ab"), ("2f1", "abc")) for by in letters}}
 
 
 def elementwise_ops(page):
@@ -37,7 +39,7 @@ def elementwise_ops(page):
 
 
 def function_of(op):
-    for place in (jnp, jax.scipy.special, jax.nn, lax):
+    for place in (jnp, jax.scipy.special, jax._src.scipy.special, jax.nn, lax):
         if hasattr(place, OTHER_NAMES.get(op, op)):
             return getattr(place, OTHER_NAMES.get(op, op))
     return None

@@ -22,6 +22,10 @@ struct OutlineStep {
 // for most. make_outlines.py beside this file writes the table from the modules that XLA hands to Shardy.
 std::string_view outline_of(std::string_view op, bool of_integers = false);
 
+// Whether JAX makes the op's results each by itself, of a value that it makes first and nobody else sees: qr, of reflections. Source:
+// jax.lax.linalg (geqrf, householder_product).
+constexpr bool has_hidden_first_step(std::string_view op) { return op == "qr"; }
+
 struct Outline {
   std::vector<OutlineStep> steps;
   int result = 0;  // a value

@@ -46,7 +46,9 @@ std::vector<std::vector<Origin>> through_ops(const FlatValues& found) {
   const FlatGraph& flat = found.flat;
   auto is_inner = [&](ValueId id, NodeId op) {
     const NodeId producer = id < 0 ? -1 : flat.graph.values[std::size_t(id)].producer;
-    return flat.is_in_outline(producer) && flat.places[std::size_t(producer)] == op && id != flat.graph.nodes[std::size_t(op)].results[0];
+    const std::vector<ValueId>& results = flat.graph.nodes[std::size_t(op)].results;
+    return flat.is_in_outline(producer) && flat.places[std::size_t(producer)] == op &&
+           std::find(results.begin(), results.end(), id) == results.end();
   };
   auto earlier = [&](const Origin& origin) {
     const Origin* last = nullptr;

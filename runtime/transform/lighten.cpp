@@ -41,6 +41,7 @@ constexpr LightRule kRules[]{operand_alone,
                              reduced_before_joining,
                              reduced_before_reshaping,
                              copied_in_windows,
+                             multiplied_in_one_window,
                              with_smaller_window,
                              exchanged_numbers};
 

@@ -1,4 +1,4 @@
-// Convolutions whose window is larger than what it slides over, and those that only copy their windows.
+// Convolutions whose window is as large as what it slides over, or larger, and those that only copy their windows.
 #include <algorithm>
 
 #include "runtime/ops/conv_dims.h"
@@ -51,6 +51,41 @@ std::optional<ValueId> with_smaller_window(LightEmitter& e, const LightSite& sit
   Attrs attrs;
   other.set(attrs);
   return e.emit(ops::kConv, {mirrored(e, rhs, dims.rhs), mirrored(e, lhs, dims.lhs)}, attrs, e.like(site.node.results[0]));
+}
+
+std::optional<ValueId> multiplied_in_one_window(LightEmitter& e, const LightSite& site) {
+  if (site.node.op != &ops::kConv) return std::nullopt;
+  const ops::ConvDims dims(site.node.attrs);
+  const Shape operand = e.type(site.operands[0]).shape, kernel = e.type(site.operands[1]).shape;
+  const std::int64_t features = operand[std::size_t(dims.lhs[1])], made = kernel[std::size_t(dims.rhs[0])];
+  const bool is_by_feature = dims.groups > 1 && dims.groups == features && dims.groups == made;
+  if (dims.batch_groups != 1 || (dims.groups != 1 && !is_by_feature) || dims.spatial() == 0) return std::nullopt;
+  std::vector<std::int64_t> contract, of_kernel;
+  if (!is_by_feature) contract.push_back(dims.lhs[1]), of_kernel.push_back(dims.rhs[1]);
+  for (std::size_t i = 0; i < dims.spatial(); ++i) {
+    const ops::ConvWindow window = dims.window(i, kernel);
+    const std::int64_t elements = operand[std::size_t(dims.lhs[i + 2])];
+    if (window.size != elements || window.low != 0 || window.high != 0 || window.lhs_dilation != 1 || window.rhs_dilation != 1)
+      return std::nullopt;
+    contract.push_back(dims.lhs[i + 2]);
+    of_kernel.push_back(dims.rhs[i + 2]);
+  }
+  contract.insert(contract.end(), of_kernel.begin(), of_kernel.end());
+  std::vector<std::int64_t> batch;
+  if (is_by_feature) batch = {dims.lhs[1], dims.rhs[0]};
+  // [feature, batch, 1], or [batch, feature]
+  const ValueId result = site.node.results[0];
+  const int at_batch = int(dims.out[0]), at_feature = int(dims.out[1]);
+  const std::vector<int> lies = is_by_feature ? std::vector{at_feature, at_batch, -1} : std::vector{at_batch, at_feature};
+  ValueId product =
+      e.emit(ops::kDotGeneral, site.operands, Attrs{{"contract", contract}, {"batch", batch}}, LightEmitter::like(result, lies));
+  if (is_by_feature == (at_batch < at_feature)) {
+    std::vector<std::int64_t> axes{1, 0};
+    std::vector<int> turned{lies[1], lies[0]};
+    if (is_by_feature) axes.push_back(2), turned.push_back(-1);
+    product = e.emit(ops::kTranspose, {product}, Attrs{{"axes", axes}}, LightEmitter::like(result, turned));
+  }
+  return e.emit(ops::kReshape, {product}, Attrs{{"shape", e.type_of_original(result).shape}}, e.like(result));
 }
 
 std::optional<ValueId> copied_in_windows(LightEmitter& e, const LightSite& site) {

@@ -9,6 +9,7 @@
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/shapes.h"
 #include "runtime/ops/unary.h"
+#include "runtime/transform/fold_integers.h"
 #include "runtime/transform/reductions.h"
 
 namespace shardlab::transform {

@@ -79,6 +79,8 @@ std::optional<ValueId> reshaped_reduction(LightEmitter& e, const LightSite& site
 
 // A convolution by the kernel of patches: the windows as they are, without arithmetic.
 std::optional<ValueId> copied_in_windows(LightEmitter& e, const LightSite& site);
+// A convolution by a kernel that is as large as the operand, at one place: the product of both, which may be summed in parts.
+std::optional<ValueId> multiplied_in_one_window(LightEmitter& e, const LightSite& site);
 // A convolution by a kernel that is larger than the operand: with both exchanged.
 std::optional<ValueId> with_smaller_window(LightEmitter& e, const LightSite& site);
 

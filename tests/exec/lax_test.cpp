@@ -42,6 +42,16 @@ TEST(Lax, ConvolutionsAndWindows) {
   EXPECT_THROW(conv(x, k, {1}, "VALID"), UserError);
 }
 
+// Ordered as pairs. Values of JAX.
+TEST(Lax, LeastAndGreatestComplexNumberOfAWindow) {
+  const Array re = array(std::vector<float>{1, 1, 0.5, 1, 3, 2, 0}), im = array(std::vector<float>{2, -3, 9, 2, -1, 0, -1});
+  const Array most = reduce_window(complex(re, im), "max", {3}), least = reduce_window(complex(re, im), "min", {3}, {.padding = "SAME"});
+  EXPECT_THAT(floats(real(most)), ElementsAre(1, 1, 3, 3, 3));
+  EXPECT_THAT(floats(imag(most)), ElementsAre(2, 2, -1, -1, -1));
+  EXPECT_THAT(floats(real(least)), ElementsAre(1, 0.5, 0.5, 0.5, 1, 0, 0));
+  EXPECT_THAT(floats(imag(least)), ElementsAre(-3, 9, 9, 9, 2, -1, -1));
+}
+
 // Values of JAX.
 TEST(Lax, GroupsOfTheBatch) {
   Array x = arange(24.0).reshape({4, 2, 3}), k = arange(16.0).reshape({4, 2, 2}) - 7.0;

@@ -88,6 +88,22 @@ double hypergeometric(const std::vector<long double>& above, const std::vector<l
   }
   return double(sum);
 }
+// Its derivative by the parameter `which`, of those above and then those below: every term's is the term by the sum of what 1 / (a + j)
+// come to.
+double hypergeometric_by(std::size_t which, const std::vector<long double>& above, const std::vector<long double>& below, long double x) {
+  const bool is_above = which < above.size();
+  const long double parameter = is_above ? above[which] : below[which - above.size()];
+  long double sum = 0, term = 1, of_logarithm = 0;
+  for (long double k = 0; k < 1000000; ++k) {
+    for (long double a : above) term *= a + k;
+    for (long double b : below) term /= b + k;
+    term *= x / (k + 1);
+    of_logarithm += (is_above ? 1 : -1) / (parameter + k);
+    sum += term * of_logarithm;
+    if (std::fabs(term) * (1 + std::fabs(of_logarithm)) <= 1e-22L * std::fabs(sum)) break;
+  }
+  return double(sum);
+}
 bool is_down_count(double x) { return x <= 0 && x == std::floor(x); }
 double hyp1f1(double a, double b, double x) {
   if (a == 0) return 1;
@@ -101,6 +117,32 @@ double hyp2f1(double a, double b, double c, double x) {
   if (!ends && (x > 1 || (x == 1 && c <= a + b))) return INFINITY;
   if (!ends && x < 0) return std::pow(1 - x, -b) * hypergeometric({c - a, b}, {c}, x / (x - 1));
   return hypergeometric({a, b}, {c}, x);
+}
+// A difference of values, and one of half the step.
+double slope(const std::vector<Number>& x, std::size_t which, double (*f)(const std::vector<double>&)) {
+  auto slope = [&](double step) {
+    auto value = [&](double offset) {
+      std::vector<double> at;
+      for (Number each : x) at.push_back(each.real());
+      at[which] += offset;
+      return f(at);
+    };
+    return (value(step) - value(-step)) / (2 * step);
+  };
+  return (4 * slope(1e-4) - slope(2e-4)) / 3;
+}
+// Where the series ends it has no logarithms.
+double hyp1f1_by(std::size_t which, const std::vector<Number>& x) {
+  if (is_down_count(x[1].real())) return NAN;
+  if (is_down_count(x[0].real()) || x[0] == x[1])
+    return slope(x, which, [](const std::vector<double>& p) { return hypergeometric({p[0]}, {p[1]}, p[2]); });
+  return hypergeometric_by(which, {x[0].real()}, {x[1].real()}, x[2].real());
+}
+double hyp2f1_by(std::size_t which, const std::vector<Number>& x) {
+  if (is_down_count(x[2].real()) || x[3].real() > 1 || (x[3].real() == 1 && x[2].real() <= x[0].real() + x[1].real())) return NAN;
+  const bool ends = is_down_count(x[0].real()) || is_down_count(x[1].real());
+  if (std::fabs(x[3].real()) < 1 && !ends) return hypergeometric_by(which, {x[0].real(), x[1].real()}, {x[2].real()}, x[3].real());
+  return slope(x, which, [](const std::vector<double>& p) { return hyp2f1(p[0], p[1], p[2], p[3]); });
 }
 double erfcx(double x) {
   return x < 5 ? std::exp(x * x) * std::erfc(x) : M_2_SQRTPI * integral(20, [x](double t) { return std::exp(-t * t - 2 * x * t); });
@@ -150,6 +192,11 @@ std::optional<ScalarFunction> naive_integral(std::string_view op) {
       {"fresnel_cosine", one(fresnel_cosine)},
       {"owens_t", two(owens_t)},
       {"hyp1f1", of([](const std::vector<Number>& x) { return hyp1f1(x[0].real(), x[1].real(), x[2].real()); })},
+      {"hyp1f1_grad_a", of([](const std::vector<Number>& x) { return hyp1f1_by(0, x); })},
+      {"hyp1f1_grad_b", of([](const std::vector<Number>& x) { return hyp1f1_by(1, x); })},
+      {"hyp2f1_grad_a", of([](const std::vector<Number>& x) { return hyp2f1_by(0, x); })},
+      {"hyp2f1_grad_b", of([](const std::vector<Number>& x) { return hyp2f1_by(1, x); })},
+      {"hyp2f1_grad_c", of([](const std::vector<Number>& x) { return hyp2f1_by(2, x); })},
       {"hyp2f1", of([](const std::vector<Number>& x) { return hyp2f1(x[0].real(), x[1].real(), x[2].real(), x[3].real()); })}};
   auto found = table.find(op);
   return found == table.end() ? std::nullopt : std::optional(found->second);

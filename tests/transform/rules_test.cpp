@@ -268,7 +268,9 @@ void for_each_sample(F&& check) {
 TEST(Rules, EveryOpThatVariesHasADerivative) {
   for_each_sample([&](const OpDef& op, const Graph& graph, const std::string& what) {
     // JAX has none.
-    if (op.name == "nextafter" || op.name == "igamma_grad_a" || op.name == "random_gamma_grad" || op.name == "schur") return;
+    if (op.name == "nextafter" || op.name == "igamma_grad_a" || op.name == "random_gamma_grad" || op.name == "schur" ||
+        op.name.starts_with("hyp1f1_grad") || op.name.starts_with("hyp2f1_grad"))
+      return;
     EXPECT_TRUE(op.jvp != nullptr || !varies(graph)) << what;
   });
 }
@@ -287,10 +289,20 @@ bool is_full_svd(const OpDef& op, const Graph& graph) {
   return graph.type(graph.results[1]).shape.back() != graph.type(graph.results[2]).shape[graph.type(graph.results[2]).shape.size() - 2];
 }
 
+// Of complex numbers JAX compares none (ge does not accept them), and the rule says so.
+bool is_greatest_complex_number(const OpDef& op, const Graph& graph) {
+  if (op.name != "reduce_window" || !is_complex(graph.type(graph.params[0]).dtype)) return false;
+  const std::string& reducer = graph.nodes[0].attrs.string("reducer");
+  return reducer == "max" || reducer == "min";
+}
+bool has_derivative(const OpDef& op, const Graph& graph) {
+  return varies(graph) && op.jvp != nullptr && !is_full_svd(op, graph) && !is_greatest_complex_number(op, graph);
+}
+
 TEST(Rules, DerivativesAreThoseOfDifferences) {
   for_each_sample([&](const OpDef& op, const Graph& graph, const std::string& what) {
     std::mt19937 random = random_of(what, 1);
-    if (!varies(graph) || op.jvp == nullptr || is_full_svd(op, graph)) return;
+    if (!has_derivative(op, graph)) return;
     if (op.name == "stop_gradient" || op.name == "enter_auto_axes") return;  // constant to derivatives, which is its purpose
     if (op.name == "random_gamma") return;  // a sample's share of the distribution stays, whatever was drawn and refused
     if (op.name == "sign" && is_complex(graph.type(graph.params[0]).dtype)) return;  // zero for complex numbers too, as JAX has it
@@ -302,7 +314,7 @@ TEST(Rules, DerivativesAreThoseOfDifferences) {
 TEST(Rules, TransposesAgreeWithDerivatives) {
   for_each_sample([&](const OpDef& op, const Graph& graph, const std::string& what) {
     std::mt19937 random = random_of(what, 2);
-    if (!varies(graph) || op.jvp == nullptr || is_full_svd(op, graph)) return;
+    if (!has_derivative(op, graph)) return;
     Case c(op, graph, random);
     if (!c.found) return;
     check_transpose(c, random, what);

@@ -58,7 +58,8 @@ void plan_gather(Planner& planner, const OpDef&, const KernelArgs& args) {
   const auto& sizes = args.attrs.integers("slice_sizes");
   std::vector<int> windows = dims.window_dims(operand.type.rank()), batches = dims.batch_dims(result.type.rank());
   Shape strides = strides_of(operand.type.shape);
-  std::vector<std::int64_t> numbers{result.type.elements(), indices.type.shape.back(), integer_code(indices.type.dtype)};
+  std::vector<std::int64_t> numbers{result.type.elements(), indices.type.shape.back(), integer_code(indices.type.dtype),
+                                    std::int64_t(ops::elsewhere(result.type.dtype))};
   // Index vectors are numbered over the batch dimensions, row-major.
   Shape batch_shape;
   for (int d : batches) batch_shape.push_back(result.type.shape[std::size_t(d)]);

@@ -308,6 +308,17 @@ OP T op_hyp1f1(T a, T b, T x) { return T(real_hyp1f1(f64(a), f64(b), f64(x))); }
 OP T op_hyp2f1(T a, T b, T c, T x) {
   return T(real_hyp2f1(f64(a), f64(b), f64(c), f64(x)));
 }
+OP T op_hyp1f1_grad_a(T a, T b, T x) { return T(real_hyp1f1_grad_a(f64(a), f64(b), f64(x))); }
+OP T op_hyp1f1_grad_b(T a, T b, T x) { return T(real_hyp1f1_grad_b(f64(a), f64(b), f64(x))); }
+OP T op_hyp2f1_grad_a(T a, T b, T c, T x) {
+  return T(real_hyp2f1_grad_a(f64(a), f64(b), f64(c), f64(x)));
+}
+OP T op_hyp2f1_grad_b(T a, T b, T c, T x) {
+  return T(real_hyp2f1_grad_b(f64(a), f64(b), f64(c), f64(x)));
+}
+OP T op_hyp2f1_grad_c(T a, T b, T c, T x) {
+  return T(real_hyp2f1_grad_c(f64(a), f64(b), f64(c), f64(x)));
+}
 OP T op_owens_t(T h, T a) { return T(real_owens_t(f64(h), f64(a))); }
 OP T op_expn(T n, T x) { return T(real_expn(f64(n), f64(x))); }
 OP T op_igamma(T a, T x) { return T(real_igamma(f64(a), f64(x))); }

@@ -203,20 +203,22 @@ FN void dynamic_update_slice(const A& a) {
   });
 }
 
-// gather. buffers: operand, indices, result. numbers: count, depth of an index vector, code of its dtype; of each dimension of the
-// result (kResult): size, stride in the operand along a window (0: a batch dimension), stride in the index vectors' numbering (0: of a
-// window); of each dimension of the operand (kOperand): which number of the vector starts it (-1: none), largest start, first index
-// here, size here, stride, the start where no number gives it, and the result's dimension that is added to it (-1: none).
+// gather. buffers: operand, indices, result. numbers: count, depth of an index vector, code of its dtype, what an element that is not here
+// is, as eight bytes that repeat; of each dimension of the result (kResult): size, stride in the operand along a window (0: a batch
+// dimension), stride in the index vectors' numbering (0: of a window); of each dimension of the operand (kOperand): which number of the
+// vector starts it (-1: none), largest start, first index here, size here, stride, the start where no number gives it, and the result's
+// dimension that is added to it (-1: none).
 template <class T, int kResult, int kOperand, class A>
 FN void gather(const A& a) {
   const T* in = a.template in<T>(0);
   T* out = a.template out<T>(2);
-  T zero;
-  memset(&zero, 0, sizeof(T));
+  T elsewhere;
+  for (unsigned byte = 0; byte < sizeof(T); byte += 8)
+    memcpy((char*)&elsewhere + byte, &a.number[3], sizeof(T) < 8 ? sizeof(T) : 8);
   for_each(a.number[0], [&](i64 i) {
     i64 at[kResult > 0 ? kResult : 1], rest = i, from = 0, vector = 0;
     for (int d = kResult - 1; d >= 0; --d) {
-      const i64* n = a.number + 3 + 3 * d;
+      const i64* n = a.number + 4 + 3 * d;
       at[d] = rest % n[0];
       rest /= n[0];
       from += at[d] * n[1];
@@ -224,12 +226,12 @@ FN void gather(const A& a) {
     }
     bool here = true;
     for (int d = 0; d < kOperand; ++d) {
-      const i64* n = a.number + 3 + 3 * kResult + 7 * d;
+      const i64* n = a.number + 4 + 3 * kResult + 7 * d;
       i64 start = n[0] >= 0 ? clamped(index_at(a.buffer[1], a.number[2], vector * a.number[1] + n[0]), 0, n[1]) : n[5];
       if (n[6] >= 0) start += at[n[6]];
       here = here && start >= n[2] && start < n[2] + n[3];
       from += (start - n[2]) * n[4];
     }
-    out[i] = here ? in[from] : zero;
+    out[i] = here ? in[from] : elsewhere;
   });
 }

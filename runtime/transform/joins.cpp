@@ -1,4 +1,4 @@
-#include "runtime/transform/slices_of_joins.h"
+#include "runtime/transform/joins.h"
 
 #include <algorithm>
 #include <optional>
@@ -25,6 +25,7 @@ std::vector<int> uses_of(const Graph& graph) {
   return uses;
 }
 
+// XLA simplifies functions one by one, before it inlines calls: what follows sees joins of the node's own call alone.
 const Node* joined_by(const Graph& graph, ValueId id) {
   const Value& value = graph.values[std::size_t(id)];
   if (value.producer < 0) return nullptr;
@@ -36,7 +37,7 @@ const Node* joined_by(const Graph& graph, ValueId id) {
 std::optional<Touched> touched_by(const Graph& graph, const Node& node, const std::vector<int>& uses) {
   if (node.op != &ops::kSlice) return std::nullopt;
   const Node* join = joined_by(graph, node.operands[0]);
-  if (join == nullptr || join->call != node.call) return std::nullopt;  // XLA simplifies functions one by one, before it inlines calls
+  if (join == nullptr || join->call != node.call) return std::nullopt;
   Touched touched{.dim = int(join->attrs.integer("axis"))};
   std::int64_t start = node.attrs.integers("start")[std::size_t(touched.dim)],
                stop = node.attrs.integers("limit")[std::size_t(touched.dim)];
@@ -71,6 +72,23 @@ ValueId sliced_parts(GraphBuilder& b, const Graph& graph, const Node& node, cons
   return b.emit1(ops::kSlice, {source}, attrs);
 }
 
+// The join that makes an operand of another one, if it is for that one alone.
+const Node* joined_within(const Graph& graph, const Node& node, ValueId id, const std::vector<int>& uses) {
+  const Node* join = uses[std::size_t(id)] == 1 ? joined_by(graph, id) : nullptr;
+  const bool is_alike = join != nullptr && join->call == node.call && join->attrs.integer("axis") == node.attrs.integer("axis");
+  return is_alike ? join : nullptr;
+}
+
+std::vector<ValueId> parts_of(const Graph& graph, const Node& node, const std::vector<int>& uses) {
+  std::vector<ValueId> parts;
+  for (ValueId id : node.operands) {
+    const Node* join = joined_within(graph, node, id, uses);
+    const std::vector<ValueId> own = join == nullptr ? std::vector{id} : parts_of(graph, *join, uses);
+    parts.insert(parts.end(), own.begin(), own.end());
+  }
+  return parts;
+}
+
 }  // namespace
 
 Graph with_slices_of_parts(const Graph& graph) {
@@ -80,6 +98,19 @@ Graph with_slices_of_parts(const Graph& graph) {
       [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
         return sliced_parts(b, graph, node, *touched_by(graph, node, uses), renamed);
       });
+}
+
+Graph with_flat_joins(const Graph& graph) {
+  const std::vector<int> uses = uses_of(graph);
+  auto is_nested = [&](const Node& node) {
+    return node.op == &ops::kConcatenate && std::any_of(node.operands.begin(), node.operands.end(),
+                                                        [&](ValueId id) { return joined_within(graph, node, id, uses) != nullptr; });
+  };
+  return with_replaced(graph, is_nested, [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
+    std::vector<ValueId> parts;
+    for (ValueId id : parts_of(graph, node, uses)) parts.push_back(renamed[id]);
+    return b.emit1(ops::kConcatenate, parts, node.attrs);
+  });
 }
 
 }  // namespace shardlab::transform
