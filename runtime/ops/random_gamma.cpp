@@ -3,6 +3,7 @@
 
 #include "runtime/ops/derive.h"
 #include "runtime/ops/inverse_erf.h"
+#include "runtime/ops/loops.h"
 #include "runtime/ops/random_draw.h"
 #include "runtime/ops/random_keys.h"
 
@@ -67,20 +68,37 @@ void kernel(const KernelArgs& args) {
 }
 
 // As if the share of the distribution that lies below the number stayed. Source: JAX's _gamma_grad.
-Values jvp(GraphBuilder& b, const JvpArgs& args) {
-  const Term tangent(b, args.tangents[1]), alpha(b, args.operands[1]), result(b, args.results[0]);
-  if (!args.attrs.flag("log_space")) return {(tangent * call(b, "random_gamma_grad", {alpha, result})).id()};
+Term derivative_by_alpha(const Term& alpha, const Term& result, bool is_log) {
+  GraphBuilder& b = alpha.builder();
+  if (!is_log) return call(b, "random_gamma_grad", {alpha, result});
   const Term number = call("exp", result), tiny = filled_like(number, number.dtype() == DType::kFloat64   ? 0x1p-1022
                                                                       : number.dtype() == DType::kFloat16 ? 0x1p-14
                                                                                                           : 0x1p-126);
   const Term sample = where(number == 0.0, tiny, number);
-  return {(tangent * (call(b, "random_gamma_grad", {alpha, sample}) / sample)).id()};
+  return call(b, "random_gamma_grad", {alpha, sample}) / sample;
+}
+Values jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term tangent(b, args.tangents[1]), alpha(b, args.operands[1]), result(b, args.results[0]);
+  return {(tangent * derivative_by_alpha(alpha, result, args.attrs.flag("log_space"))).id()};
+}
+
+// In a row, as JAX draws them: what cuts the parameters' later dimensions cuts no numbers (its _gamma_impl and _gamma_grad).
+Term drawn_in_a_row(const Term& keys, const Term& alpha, const Attrs& attrs) {
+  auto value = [attrs](const Terms& of) {
+    GraphBuilder& b = of[1].builder();
+    const Term row(b, b.emit1(kRandomGammaDraw, {reshaped(of[0], {of[1].elements(), 2}).id(), raveled(of[1]).id()}, attrs));
+    return reshaped(row, of[1].shape());
+  };
+  if (alpha.rank() < 2) return value({keys, alpha});
+  auto tangent = [is_log = attrs.flag("log_space")](const Terms& of, const Term& number, const Terms& tangents) {
+    return tangents[1] * reshaped(derivative_by_alpha(raveled(of[1]), raveled(number), is_log), of[1].shape());
+  };
+  return with_derivative({keys, alpha}, {value, tangent});
 }
 
 std::vector<Batched> batch(GraphBuilder& b, const BatchArgs& args) {
-  Values operands;
-  for (const Batched& each : args.operands) operands.push_back(batched_at(b, each, 0, args.size));
-  return {{b.emit1(args.op, operands, args.attrs), 0}};
+  auto at_front = [&](std::size_t i) { return Term(b, batched_at(b, args.operands[i], 0, args.size)); };
+  return {{drawn_in_a_row(at_front(0), at_front(1), args.attrs).id(), 0}};
 }
 
 std::vector<Sample> samples() {
@@ -101,10 +119,10 @@ constexpr DrawParameter kA[] = {{"a", {}}};
 template <bool kIsLog>
 Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const Draw draw = drawing(b, op, args, attrs, kA);
-  const Term keys = call("random.split", draw.key, Attrs{{"num", draw.shape}});
+  const Term alpha = draw.parameters[0], keys = call("random.split", draw.key, Attrs{{"num", Shape{alpha.elements()}}});
   Attrs own{{"log_space", kIsLog}};
   if (!b.config().threefry_partitionable) own.set("partitionable", false);
-  return b.emit(kRandomGammaDraw, {keys.id(), draw.parameters[0].id()}, own);
+  return {drawn_in_a_row(keys, alpha, own).id()};
 }
 
 constexpr AttrDef kDrawAttrs[] = {{"log_space", AttrDef::Kind::kFlag, false, "whether the result is the number's logarithm"},
@@ -123,6 +141,7 @@ const OpDef kRandomGammaDraw = {.name = "random_gamma",
                                 .infer = infer,
                                 .rule = rule,
                                 .kernel = kernel,
+                                .pass_through = true,  // in JAX a loop of elementwise steps
                                 .jvp = jvp,
                                 .batch = batch,
                                 .samples = samples};
