@@ -273,7 +273,7 @@ Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter) { return 
 Array log1mexp(const Operand& x) { return one("log1mexp", {x}); }
 Array sparse_plus(const Operand& x) { return one("sparse_plus", {x}); }
 Array sparse_sigmoid(const Operand& x) { return one("sparse_sigmoid", {x}); }
-Array squareplus(const Operand& x, double b) { return one("squareplus", {x}, {{"b", b}}); }
+Array squareplus(const Operand& x, const Operand& b) { return one("squareplus", {x, b}); }
 
 Array dot_product_attention(const Operand& query, const Operand& key, const Operand& value, const AttentionOptions& options) {
   std::vector<Operand> operands{query, key, value};

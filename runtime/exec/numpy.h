@@ -271,7 +271,7 @@ Array bessel_jn(const Operand& z, std::int64_t v, std::int64_t n_iter = 50);
 Array log1mexp(const Operand& x);
 Array sparse_plus(const Operand& x);
 Array sparse_sigmoid(const Operand& x);
-Array squareplus(const Operand& x, double b = 4);
+Array squareplus(const Operand& x, const Operand& b = 4.0);
 
 struct AttentionOptions {
   detail::ByNameOnly by_name{};

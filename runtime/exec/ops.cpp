@@ -189,9 +189,12 @@ Array lgamma(const Operand& x) { return call<"lgamma">({x}); }
 Array digamma(const Operand& x) { return call<"digamma">({x}); }
 Array population_count(const Operand& x) { return call<"population_count">({x}); }
 Array elu(const Operand& x) { return call<"elu">({x}); }
+Array elu(const Operand& x, const Operand& alpha) { return call<"elu">({x, alpha}); }
 Array celu(const Operand& x) { return call<"celu">({x}); }
+Array celu(const Operand& x, const Operand& alpha) { return call<"celu">({x, alpha}); }
 Array selu(const Operand& x) { return call<"selu">({x}); }
 Array leaky_relu(const Operand& x) { return call<"leaky_relu">({x}); }
+Array leaky_relu(const Operand& x, const Operand& negative_slope) { return call<"leaky_relu">({x, negative_slope}); }
 Array relu6(const Operand& x) { return call<"relu6">({x}); }
 Array hard_sigmoid(const Operand& x) { return call<"hard_sigmoid">({x}); }
 Array hard_silu(const Operand& x) { return call<"hard_silu">({x}); }

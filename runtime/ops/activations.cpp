@@ -28,29 +28,34 @@ ValueId applied(GraphBuilder& b, std::string_view name, ValueId x) {
 ValueId real_value(GraphBuilder& b, const Arg& x) { return value_of(b, x, inexact_beside(b, dtype_of_arg(b, x), WeakKind::kReal)); }
 ValueId number_value(GraphBuilder& b, const Arg& x) { return value_of(b, x, inexact_beside(b, dtype_of_arg(b, x), WeakKind::kInteger)); }
 
-// x above 0, else outer expm1(x / inner): the exponential sees no large numbers, so that gradients stay finite.
-ValueId exponential_tail(GraphBuilder& b, ValueId x, double outer, double inner) {
-  ValueId positive = binary(b, kGreater, x, 0.0);
-  ValueId safe = where(b, positive, zeros(b, x), x);
-  if (inner != 1) safe = binary(b, kDiv, safe, inner);
-  return where(b, positive, x, times(b, unary(b, kExpm1, safe), outer));
+// The second operand, an array or a number, or the attribute.
+Item parameter(Args args, const Attrs& attrs, std::string_view name, double otherwise) {
+  Item item(number_or(attrs, name, otherwise));
+  if (args.size() > 1) item.arg = args[1];
+  return item;
 }
 
+// The exponential sees no large numbers, so that gradients stay finite.
+Term elu(const Term& x, const Item& alpha) {
+  const Term is_above = x > 0.0, below = call("expm1", where(is_above, 0.0, x));
+  return where(is_above, x, call(x.builder(), "mul", {alpha, below}));
+}
 Values expand_elu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  return {exponential_tail(b, real_value(b, args[0]), number_or(attrs, "alpha", 1), 1)};
+  return {elu(Term(b, real_value(b, args[0])), parameter(args, attrs, "alpha", 1)).id()};
 }
 Values expand_celu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  double alpha = number_or(attrs, "alpha", 1);
-  return {exponential_tail(b, real_value(b, args[0]), alpha, alpha)};
+  const Item alpha = parameter(args, attrs, "alpha", 1);
+  const Term x(b, real_value(b, args[0])), above = call(b, "maximum", {x, 0.0});
+  return {(above + call(b, "mul", {alpha, call("expm1", call(b, "minimum", {x, 0.0}) / alpha)})).id()};
 }
 // Source of the constants: Klambauer et al., "Self-normalizing neural networks".
 Values expand_selu(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
-  ValueId tail = exponential_tail(b, real_value(b, args[0]), 1.6732632423543772848170429916717, 1);
-  return {times(b, tail, 1.0507009873554804934193349852946)};
+  const Term tail = elu(Term(b, real_value(b, args[0])), 1.6732632423543772848170429916717);
+  return {(1.0507009873554804934193349852946 * tail).id()};
 }
 Values expand_leaky_relu(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  const Term x = term(b, args[0]), below = number_or(attrs, "negative_slope", 0.01) * x;
-  return {where(x >= 0, converted(x, below.dtype()), below).id()};
+  const Term x = term(b, args[0]), below = call(b, "mul", {parameter(args, attrs, "negative_slope", 0.01), x});
+  return {where(x >= 0, x, below).id()};
 }
 // Of slope 0 at both ends, unlike the extrema that it is made of.
 ValueId relu6(GraphBuilder& b, ValueId x) {
@@ -89,9 +94,8 @@ Values expand_mish(GraphBuilder& b, const OpDef&, Args args, const Attrs&) {
   return {b.emit1(kMul, {x, unary(b, kTanh, applied(b, "softplus", x))})};
 }
 Values expand_squareplus(GraphBuilder& b, const OpDef&, Args args, const Attrs& attrs) {
-  ValueId x = inexact_value(b, args[0]);
-  ValueId root = unary(b, kSqrt, binary(b, kAdd, b.emit1(kMul, {x, x}), number_or(attrs, "b", 4)));
-  return {binary(b, kDiv, b.emit1(kAdd, {x, root}), 2.0)};
+  const Term x(b, inexact_value(b, args[0]));
+  return {((x + call("sqrt", call("square", x) + parameter(args, attrs, "b", 4))) / 2.0).id()};
 }
 
 // One half times the logistic function of the other.
@@ -122,9 +126,11 @@ Values expand_one_hot(GraphBuilder& b, const OpDef& op, Args args, const Attrs& 
   return {converted(b, b.emit1(kEqual, {converted(b, spread, own), index}), dtype)};
 }
 
-constexpr AttrDef kAlphaAttrs[] = {{"alpha", AttrDef::Kind::kNumber, false, "the limit far below 0, negated; 1 by default"}};
-constexpr AttrDef kSlopeAttrs[] = {{"negative_slope", AttrDef::Kind::kNumber, false, "the slope below 0; 0.01 by default"}};
-constexpr AttrDef kPlusAttrs[] = {{"b", AttrDef::Kind::kNumber, false, "how smooth it is; 4 by default"}};
+constexpr AttrDef kAlphaAttrs[] = {
+    {"alpha", AttrDef::Kind::kNumber, false, "the limit far below 0, negated, where it is no argument; 1 by default"}};
+constexpr AttrDef kSlopeAttrs[] = {
+    {"negative_slope", AttrDef::Kind::kNumber, false, "the slope below 0, where it is no argument; 0.01 by default"}};
+constexpr AttrDef kPlusAttrs[] = {{"b", AttrDef::Kind::kNumber, false, "how smooth it is, where it is no argument; 4 by default"}};
 constexpr AttrDef kGluAttrs[] = {{"axis", AttrDef::Kind::kInteger, false, "which is halved; the last by default"}};
 constexpr AttrDef kOneHotAttrs[] = {{"num_classes", AttrDef::Kind::kInteger, true, "the size of the new dimension"},
                                     {"axis", AttrDef::Kind::kInteger, false, "where in the result it is; the last by default"},
@@ -136,16 +142,21 @@ constexpr OpDef activation(std::string_view name, std::string_view doc, Expand e
                            std::span<const std::string_view> aliases = {}) {
   return {.name = name, .doc = doc, .aliases = aliases, .attrs = attrs, .expand = expand};
 }
+// With a parameter, which may be an array.
+constexpr OpDef with_parameter(OpDef op) {
+  op.operands_max = 2;
+  return compiled_alone(op);
+}
 
 }  // namespace
 
 extern const OpDef kElu, kCelu, kSelu, kLeakyRelu, kRelu6, kHardSigmoid, kHardSilu, kHardTanh, kSoftSign, kLogSigmoid, kMish, kSquareplus,
     kOneHot, kGlu;
 
-const OpDef kElu = compiled_alone(activation("elu", "x above 0, alpha (exp(x) - 1) below.", expand_elu, kAlphaAttrs));
-const OpDef kCelu = compiled_alone(activation("celu", "x above 0, alpha (exp(x / alpha) - 1) below.", expand_celu, kAlphaAttrs));
+const OpDef kElu = with_parameter(activation("elu", "x above 0, alpha (exp(x) - 1) below.", expand_elu, kAlphaAttrs));
+const OpDef kCelu = with_parameter(activation("celu", "x above 0, alpha (exp(x / alpha) - 1) below.", expand_celu, kAlphaAttrs));
 const OpDef kSelu = compiled_alone(activation("selu", "The self-normalising scaled elu.", expand_selu));
-const OpDef kLeakyRelu = compiled_alone(activation("leaky_relu", "x above 0, a small slope below.", expand_leaky_relu, kSlopeAttrs));
+const OpDef kLeakyRelu = with_parameter(activation("leaky_relu", "x above 0, a small slope below.", expand_leaky_relu, kSlopeAttrs));
 const OpDef kRelu6 = activation("relu6", "minimum(maximum(x, 0), 6).", expand_relu6);
 const OpDef kHardSigmoid = compiled_alone(activation("hard_sigmoid", "relu6(x + 3) / 6.", expand_hard_sigmoid));
 const OpDef kHardSilu = activation("hard_silu", "x * hard_sigmoid(x).", expand_hard_silu, {}, kHardSiluAliases);
@@ -153,7 +164,7 @@ const OpDef kHardTanh = compiled_alone(activation("hard_tanh", "x held between -
 const OpDef kSoftSign = compiled_alone(activation("soft_sign", "x / (|x| + 1).", expand_soft_sign, {}, kSoftSignAliases));
 const OpDef kLogSigmoid = compiled_alone(activation("log_sigmoid", "log(logistic(x)).", expand_log_sigmoid));
 const OpDef kMish = compiled_alone(activation("mish", "x * tanh(softplus(x)).", expand_mish));
-const OpDef kSquareplus = compiled_alone(activation("squareplus", "(x + sqrt(x^2 + b)) / 2.", expand_squareplus, kPlusAttrs));
+const OpDef kSquareplus = with_parameter(activation("squareplus", "(x + sqrt(x^2 + b)) / 2.", expand_squareplus, kPlusAttrs));
 const OpDef kGlu =
     compiled_alone(activation("glu", "The first half along an axis times the logistic function of the second.", expand_glu, kGluAttrs));
 const OpDef kOneHot = compiled_alone(strong(activation("one_hot", "Indices as rows of 0 and a 1.", expand_one_hot, kOneHotAttrs)));

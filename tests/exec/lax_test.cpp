@@ -42,6 +42,19 @@ TEST(Lax, ConvolutionsAndWindows) {
   EXPECT_THROW(conv(x, k, {1}, "VALID"), UserError);
 }
 
+// Values of JAX.
+TEST(Lax, ParametersOfActivationsAreArrays) {
+  const Array x = array(std::vector<float>{-2, -0.5, 0, 1.5}), a = array(std::vector<float>{0.5, 1, 2, 3});
+  auto near = [](std::vector<float> wanted) { return Pointwise(FloatNear(1e-5F), wanted); };
+  EXPECT_THAT(floats(elu(x, a)), near({-0.4323324F, -0.3934693F, 0, 1.5F}));
+  EXPECT_THAT(floats(celu(x, a)), near({-0.4908422F, -0.3934693F, 0, 1.5F}));
+  EXPECT_THAT(floats(leaky_relu(x, a)), near({-1, -0.5F, 0, 1.5F}));
+  EXPECT_THAT(floats(leaky_relu(x, 0.2)), near({-0.4F, -0.1F, 0, 1.5F}));
+  EXPECT_THAT(floats(squareplus(x, a)), near({0.0606602F, 0.309017F, 0.7071068F, 1.8956439F}));
+  auto sum_of_celu = [](const Array& t, const Array& alpha) { return sum(celu(t, alpha)); };
+  EXPECT_THAT(floats(grad<1>(sum_of_celu)(x, a)), near({-0.9084218F, -0.0902040F, 0, 0}));
+}
+
 // Ordered as pairs. Values of JAX.
 TEST(Lax, LeastAndGreatestComplexNumberOfAWindow) {
   const Array re = array(std::vector<float>{1, 1, 0.5, 1, 3, 2, 0}), im = array(std::vector<float>{2, -3, 9, 2, -1, 0, -1});
