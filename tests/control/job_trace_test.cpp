@@ -117,7 +117,7 @@ TEST_F(JobTrace, FoundThroughKubernetes) {
              R"({"kind": "Job", "metadata": {"name": "train", "uid": "u-1"}, "spec": {"parallelism": 3, "completionMode": "Indexed"}})");
   Ran ran =
       shell("export SHARDLAB_NUM_CPU_DEVICES=2 SHARDLAB_TRACE=" + trace() +
-            " JAX_COORDINATOR_ADDRESS=localhost:" + std::to_string(20000 + (getpid() + 7000) % 20000) +
+            " JAX_COORDINATOR_ADDRESS=localhost:" + std::to_string(support::unused_port()) +
             " KUBERNETES_SERVICE_HOST=127.0.0.1 KUBERNETES_SERVICE_PORT=" + std::to_string(server.port()) +
             " SHARDLAB_KUBERNETES_SERVICE_ACCOUNT=" + server.service_account().string() +
             "; code=0; pids=; for i in 0 1 2; do HOSTNAME=pod-$i JOB_COMPLETION_INDEX=$i timeout 60 " + SHARDLAB_COORDINATION_PROCESS +

@@ -215,10 +215,9 @@ TEST(OverMpi, ADeadPeerEndsInAVerdict) {
 }
 
 TEST(OverMpi, NeedsMpirun) {
-  Ran ran = shell("SHARDLAB_TRANSPORT=mpi $BIN/guide_toy localhost:" + std::to_string(20000 + (getpid() + 7) % 20000) +
-                  " 0 2 & one=$!; "
-                  "SHARDLAB_TRANSPORT=mpi $BIN/guide_toy localhost:" +
-                  std::to_string(20000 + (getpid() + 7) % 20000) + " 1 2; wait $one");
+  const std::string address = "localhost:" + std::to_string(shardlab::support::unused_port());
+  Ran ran = shell("SHARDLAB_TRANSPORT=mpi $BIN/guide_toy " + address + " 0 2 & one=$!; SHARDLAB_TRANSPORT=mpi $BIN/guide_toy " + address +
+                  " 1 2; wait $one");
   EXPECT_NE(ran.code, 0);
   EXPECT_THAT(ran.output, testing::AnyOf(HasSubstr("the transport mpi joins the processes that one mpirun started"),
                                          HasSubstr("this build has no MPI")));
