@@ -1,9 +1,9 @@
 #include "runtime/transform/simplify.h"
 
 #include "runtime/transform/fold_integers.h"
+#include "runtime/transform/joins.h"
 #include "runtime/transform/merge_equal.h"
 #include "runtime/transform/merge_reshapes.h"
-#include "runtime/transform/joins.h"
 #include "runtime/transform/unused_sorted.h"
 #include "runtime/transform/whole_updates.h"
 
