@@ -15,8 +15,6 @@ ValueId inexact_value(GraphBuilder& b, const Arg& arg) {
   ValueId x = value_of(b, arg);
   return converted(b, x, inexact(b.type(x).dtype));
 }
-ValueId zeros(GraphBuilder& b, ValueId x) { return filled(b, b.type(x), 0.0); }
-ValueId times(GraphBuilder& b, ValueId x, double factor) { return binary(b, kMul, x, factor); }
 double number_or(const Attrs& attrs, std::string_view name, double otherwise) { return attrs.has(name) ? attrs.number(name) : otherwise; }
 ValueId applied(GraphBuilder& b, std::string_view name, ValueId x) {
   const OpDef& op = *find_op(name);

@@ -40,7 +40,7 @@ Values expand_trapezoid(GraphBuilder& b, const OpDef& op, Args args, const Attrs
     Term ends = by_ends(), dx = after(x) - before(x);
     return {(part(dx, dx.rank() - 1, 0) * ends).id()};
   }
-  Term sums = after(y) + before(y), dx = after(x) - before(x);  // y first, as it is the first operand (call.h)
+  Term sums = after(y) + before(y), dx = after(x) - before(x);  // y first, as it is the first operand (docs/decisions/0043)
   return {(0.5 * summed(dx * sums, {last})).id()};
 }
 

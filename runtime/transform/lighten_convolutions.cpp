@@ -61,7 +61,10 @@ std::optional<ValueId> multiplied_in_one_window(LightEmitter& e, const LightSite
   const bool is_by_feature = dims.groups > 1 && dims.groups == features && dims.groups == made;
   if (dims.batch_groups != 1 || (dims.groups != 1 && !is_by_feature) || dims.spatial() == 0) return std::nullopt;
   std::vector<std::int64_t> contract, of_kernel;
-  if (!is_by_feature) contract.push_back(dims.lhs[1]), of_kernel.push_back(dims.rhs[1]);
+  if (!is_by_feature) {
+    contract.push_back(dims.lhs[1]);
+    of_kernel.push_back(dims.rhs[1]);
+  }
   for (std::size_t i = 0; i < dims.spatial(); ++i) {
     const ops::ConvWindow window = dims.window(i, kernel);
     const std::int64_t elements = operand[std::size_t(dims.lhs[i + 2])];
@@ -82,7 +85,10 @@ std::optional<ValueId> multiplied_in_one_window(LightEmitter& e, const LightSite
   if (is_by_feature == (at_batch < at_feature)) {
     std::vector<std::int64_t> axes{1, 0};
     std::vector<int> turned{lies[1], lies[0]};
-    if (is_by_feature) axes.push_back(2), turned.push_back(-1);
+    if (is_by_feature) {
+      axes.push_back(2);
+      turned.push_back(-1);
+    }
     product = e.emit(ops::kTranspose, {product}, Attrs{{"axes", axes}}, LightEmitter::like(result, turned));
   }
   return e.emit(ops::kReshape, {product}, Attrs{{"shape", e.type_of_original(result).shape}}, e.like(result));

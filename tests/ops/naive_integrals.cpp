@@ -139,7 +139,9 @@ double hyp1f1_by(std::size_t which, const std::vector<Number>& x) {
   return hypergeometric_by(which, {x[0].real()}, {x[1].real()}, x[2].real());
 }
 double hyp2f1_by(std::size_t which, const std::vector<Number>& x) {
-  if (is_down_count(x[2].real()) || x[3].real() > 1 || (x[3].real() == 1 && x[2].real() <= x[0].real() + x[1].real())) return NAN;
+  const bool others_end = (which != 0 && is_down_count(x[0].real())) || (which != 1 && is_down_count(x[1].real()));
+  const bool diverges = x[3].real() > 1 || (x[3].real() == 1 && x[2].real() <= x[0].real() + x[1].real());
+  if (is_down_count(x[2].real()) || (diverges && !others_end)) return NAN;
   const bool ends = is_down_count(x[0].real()) || is_down_count(x[1].real());
   if (std::fabs(x[3].real()) < 1 && !ends) return hypergeometric_by(which, {x[0].real(), x[1].real()}, {x[2].real()}, x[3].real());
   return slope(x, which, [](const std::vector<double>& p) { return hyp2f1(p[0], p[1], p[2], p[3]); });

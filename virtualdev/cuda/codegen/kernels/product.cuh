@@ -116,35 +116,27 @@ struct WindowProd {
   FN_MEMBER static T finish(sum_of<T> all) { return rounded_sum<T>(all); }
 };
 // Complex numbers begin at an infinity without imaginary part, and give way to what is not ordered, as in JAX.
-template <class W>
-FN W window_extreme(bool low) {
-  if constexpr (is_cx<W>)
-    return W{extreme<part_of<W>>(low), 0};
-  else
-    return extreme<W>(low);
-}
-template <class T>
-struct WindowMax {
-  FN_MEMBER static wide_of<T> identity() { return window_extreme<wide_of<T>>(true); }
-  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) {
+template <class T, bool kLargest>
+struct WindowExtreme {
+  typedef wide_of<T> W;
+  FN_MEMBER static W identity() {
     if constexpr (is_cx<T>)
-      return less_than(x, all) ? all : x;
+      return W{extreme<part_of<W>>(kLargest), 0};
     else
-      return op_maximum(widen(x), all);
+      return extreme<W>(kLargest);
   }
-  FN_MEMBER static T finish(wide_of<T> all) { return narrow<T>(all); }
+  FN_MEMBER static W next(W all, T x) {
+    if constexpr (is_cx<T>)
+      return (kLargest ? less_than(x, all) : less_than(all, x)) ? all : x;
+    else
+      return kLargest ? op_maximum(widen(x), all) : op_minimum(widen(x), all);
+  }
+  FN_MEMBER static T finish(W all) { return narrow<T>(all); }
 };
 template <class T>
-struct WindowMin {
-  FN_MEMBER static wide_of<T> identity() { return window_extreme<wide_of<T>>(false); }
-  FN_MEMBER static wide_of<T> next(wide_of<T> all, T x) {
-    if constexpr (is_cx<T>)
-      return less_than(all, x) ? all : x;
-    else
-      return op_minimum(widen(x), all);
-  }
-  FN_MEMBER static T finish(wide_of<T> all) { return narrow<T>(all); }
-};
+using WindowMax = WindowExtreme<T, true>;
+template <class T>
+using WindowMin = WindowExtreme<T, false>;
 
 // Where element i lies in the whole array, of which a part is here. The kNumbers numbers of each dimension begin with the part's size and
 // first index.
