@@ -21,7 +21,7 @@
                    X(FloorDivide) X(Fmod) X(Gcd) \
   /* compare    */ X(Equal) X(Greater) X(GreaterEqual) X(Less) X(LessEqual) X(NotEqual) \
   /* truth      */ X(LogicalAnd) X(LogicalNot) X(LogicalOr) X(LogicalXor) X(IsNan) \
-  /* choose     */ X(CheckpointName) X(Clamp) X(Clip) X(Convert) X(EnterAutoAxes) X(PassedAgain) X(Select) X(Where) X(ShardingConstraint) X(StopGradient) \
+  /* choose     */ X(CheckpointName) X(Clamp) X(Clip) X(Convert) X(EnterAutoAxes) X(FoundInARow) X(PassedAgain) X(Select) X(Where) X(ShardingConstraint) X(StopGradient) \
   /* shape      */ X(BroadcastInDim) X(BroadcastTo) X(Concatenate) X(ExpandDims) X(Pad) X(Ravel) X(Reshape) X(Rev) X(Slice) X(SlidingWindows) X(Squeeze) X(Transpose) \
   /* reduce     */ X(ReduceAnd) X(ReduceMax) X(ReduceMin) X(ReduceOr) X(ReduceProd) X(ReduceSum) \
                    X(All) X(Any) X(Max) X(Mean) X(Min) X(Prod) X(Std) X(Sum) X(Var) \

@@ -67,15 +67,16 @@ void kernel(const KernelArgs& args) {
   });
 }
 
-// As if the share of the distribution that lies below the number stayed. Source: JAX's _gamma_grad.
+// As if the share of the distribution that lies below the number stayed; of a row. Source: JAX's _gamma_grad, a loop on CPUs.
 Term derivative_by_alpha(const Term& alpha, const Term& result, bool is_log) {
   GraphBuilder& b = alpha.builder();
-  if (!is_log) return call(b, "random_gamma_grad", {alpha, result});
+  auto in_a_row = [](const Term& of) { return call("found_in_a_row", of); };
+  if (!is_log) return in_a_row(call(b, "random_gamma_grad", {in_a_row(alpha), in_a_row(result)}));
   const Term number = call("exp", result), tiny = filled_like(number, number.dtype() == DType::kFloat64   ? 0x1p-1022
                                                                       : number.dtype() == DType::kFloat16 ? 0x1p-14
                                                                                                           : 0x1p-126);
-  const Term sample = where(number == 0.0, tiny, number);
-  return call(b, "random_gamma_grad", {alpha, sample}) / sample;
+  const Term sample = in_a_row(where(number == 0.0, tiny, number));
+  return in_a_row(call(b, "random_gamma_grad", {in_a_row(alpha), sample}) / sample);
 }
 Values jvp(GraphBuilder& b, const JvpArgs& args) {
   const Term tangent(b, args.tangents[1]), alpha(b, args.operands[1]), result(b, args.results[0]);

@@ -96,7 +96,6 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
 Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
   const Shape& shape = args.operand_types[0].shape;
   ValueId cotangent = args.cotangents[0];
-  if (b.type(cotangent).elements() == 0) return {kZero};
   if (args.attrs.flag("is_dynamic")) {  // a dynamic_slice with constant starts, whose derivative is an update in JAX
     Values operands{filled(b, args.operand_types[0], 0.0), cotangent};
     for (std::int64_t start : args.attrs.integers("start")) operands.push_back(scalar_constant(b, DType::kInt32, double(start)));
@@ -104,7 +103,8 @@ Values transpose_rule(GraphBuilder& b, const TransposeArgs& args) {
   }
   std::vector<std::int64_t> stride = strides_in(args.attrs, shape.size()), padding;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    std::int64_t low = args.attrs.integers("start")[d], end = low + (b.shape(cotangent)[d] - 1) * stride[d] + 1;
+    const std::int64_t size = b.shape(cotangent)[d], low = args.attrs.integers("start")[d];
+    const std::int64_t end = size == 0 ? low : low + (size - 1) * stride[d] + 1;
     padding.insert(padding.end(), {low, shape[d] - end, stride[d] - 1});
   }
   return {b.emit1(kPad, {cotangent, scalar_constant(b, b.type(cotangent).dtype, 0.0)}, Attrs{{"padding", padding}})};

@@ -1,5 +1,6 @@
-// stop_gradient, checkpoint_name, passed_again, enter_auto_axes, cut_as_batch: the operand itself, with a word to the transformations or to
-// the types of shardings. Programs drop the first three before they are partitioned, the last one with the types.
+// stop_gradient, checkpoint_name, passed_again, enter_auto_axes, cut_as_batch, found_in_a_row: the operand itself, with a word to the
+// transformations, to the types of shardings or to their propagation. Programs drop the first three before they are partitioned, the fourth
+// one with the types.
 #include <cstring>
 
 #include "runtime/ops/calls.h"
@@ -7,6 +8,9 @@
 #include "runtime/ops/region_types.h"
 
 namespace shardlab::ops {
+
+extern const OpDef kFoundInARow;
+
 namespace {
 
 std::vector<TensorType> infer(const OpDef&, const std::vector<TensorType>& types, const Attrs&) { return {types[0]}; }
@@ -48,6 +52,16 @@ std::vector<Batched> cut_batch(GraphBuilder& b, const BatchArgs& args) {
     return of.dim == kNotBatched ? dim : std::int64_t(dim_in_batch(int(dim), of.dim));
   };
   return {{b.emit1(args.op, {x.value, like.value}, Attrs{{"dim", moved("dim", x)}, {"like_dim", moved("like_dim", like)}}), x.dim}};
+}
+// Nothing propagates along the last dimension.
+FactorRule row_rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
+  FactorRule made(operands, results);
+  const int rank = operands[0].rank();
+  for (int d = 0; d < rank; ++d) made.add(operands[0].shape[std::size_t(d)], {d}, {d}, FactorKind::kPass, d == rank - 1);
+  return made;
+}
+std::vector<Batched> row_batch(GraphBuilder& b, const BatchArgs& args) {
+  return {{b.emit1(args.op, {batched_at(b, args.operands[0], 0, args.size)}), 0}};
 }
 constexpr AttrDef kCutAttrs[] = {{"dim", AttrDef::Kind::kInteger, true, "the dimension that is cut"},
                                  {"like_dim", AttrDef::Kind::kInteger, true, "as this one of the second operand"}};
@@ -118,5 +132,19 @@ const OpDef kCutAsBatch = {.name = "cut_as_batch",
                            .jvp = cut_jvp,
                            .transpose = cut_transpose,
                            .batch = cut_batch};
+
+const OpDef kFoundInARow = {.name = "found_in_a_row",
+                            .doc =
+                                "The operand itself, as what a loop finds one after another along the last dimension: no sharding "
+                                "propagates along that.",
+                            .expand = expand_plain,
+                            .infer = infer,
+                            .rule = row_rule,
+                            .kernel = kernel,
+                            .copies = true,
+                            .jvp = linear_jvp,
+                            .transpose = again_transpose,
+                            .batch = row_batch,
+                            .samples = samples};
 
 }  // namespace shardlab::ops

@@ -46,8 +46,12 @@ FactorRule update_rule(const Types& operands, const Types& results, const Attrs&
   return rule;
 }
 
-const OpDef kEdge = {
-    .name = "data_flow_edge", .doc = "What may come to one value.", .operands_max = -1, .rule = identity_rule, .pass_through = true};
+const OpDef kEdge = {.name = "data_flow_edge",
+                     .doc = "What may come to one value.",
+                     .operands_max = -1,
+                     .rule = identity_rule,
+                     .copies = true,
+                     .pass_through = true};
 const OpDef kCodeEdge = {.name = "edge_of_per_device_code", .doc = "What it takes or gives, on the other side of its edge."};
 const OpDef kOpened = {.name = "opened", .doc = "A value whose sharding may be extended.", .rule = identity_rule, .elementwise = true};
 const OpDef kOutlined = {.name = "outlined", .doc = "In whose place its outline stands."};

@@ -26,6 +26,10 @@ std::string_view outline_of(std::string_view op, bool of_integers = false);
 // jax.lax.linalg (geqrf, householder_product).
 constexpr bool has_hidden_first_step(std::string_view op) { return op == "qr"; }
 
+// Whether JAX's expansion takes an operand more than once, so that nothing goes through the op before the first op priority: random_gamma,
+// whose steps pass shardings from its parameters to its numbers. Source: _gamma_one of jax.random.
+constexpr bool takes_operands_often(std::string_view op) { return op == "random_gamma"; }
+
 struct Outline {
   std::vector<OutlineStep> steps;
   int result = 0;  // a value

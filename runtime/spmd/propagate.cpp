@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/spmd/code_edges.h"
+#include "runtime/spmd/outlines.h"
 #include "runtime/spmd/prepare.h"
 #include "runtime/spmd/region.h"
 #include "runtime/spmd/unflatten.h"
@@ -189,6 +190,7 @@ class Propagator {
   }
 
   bool operands_used_once(const Node& n) const {
+    if (takes_operands_often(n.op->name)) return false;
     return std::all_of(n.operands.begin(), n.operands.end(),
                        [&](ValueId id) { return uses_[std::size_t(id)].size() == 1 || flat_.graph.type(id).rank() == 0; });
   }

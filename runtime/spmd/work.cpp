@@ -36,7 +36,7 @@ bool combines(const Graph& graph, const Node& node) {
 
 bool only_moves_data(const Graph& graph, const Node& node) {
   const OpDef& op = *node.op;
-  if (op.pass_through || op.backward_first || op.is_constraint || is_barrier(op) || op.constant || op.copies) return true;
+  if (op.copies || op.backward_first || op.is_constraint || is_barrier(op) || op.constant) return true;
   if (!op.collective.empty() && !op.reduction) return true;
   return op.needs != nullptr && !op.reduction && !combines(graph, node);
 }

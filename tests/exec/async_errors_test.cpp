@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -193,7 +194,7 @@ void expect_own_or_told(const std::vector<std::string>& ends, const std::functio
 
 TEST_P(AsyncErrors, ALaunchOverProcessesThatFailsInEach) {
   std::vector<int> devices(std::size_t(GetParam()), 4 / GetParam());
-  unsigned issued = 0, used = 0;
+  std::atomic<unsigned> issued = 0, used = 0;  // the processes are threads
   auto ends = judged(devices, [&] {
     Array y = positive(rows(-20));
     issued = __LINE__ - 1;
@@ -211,7 +212,7 @@ TEST_P(AsyncErrors, ALaunchOverProcessesThatFailsInEach) {
 // Checks inside a program: devices of a loop or branch that go different ways cannot take part in a collective.
 TEST_P(AsyncErrors, ACheckInsideAProgram) {
   std::vector<int> devices(std::size_t(GetParam()), 4 / GetParam());
-  unsigned issued = 0, inside = 0;
+  std::atomic<unsigned> issued = 0, inside = 0;  // the processes are threads
   auto ends = judged(devices, [&] {
     auto mesh = make_mesh({4}, {"d"});
     auto f = shard_map(
@@ -233,7 +234,7 @@ TEST_P(AsyncErrors, ACheckInsideAProgram) {
 
 TEST_P(AsyncErrors, WhatNobodyUsesIsToldAtTheEnd) {
   std::vector<int> devices(std::size_t(GetParam()), 4 / GetParam());
-  unsigned issued = 0;
+  std::atomic<unsigned> issued = 0;
   auto ends = judged(devices, [&] {
     Array y = positive(arange(4, float32).reshape({2, 2}) - 1);
     issued = __LINE__ - 1;
@@ -269,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(, AsyncErrors, ::testing::Values(1, 2),
 
 // One of two fails in a launch over both: it has its own error, and the other one its reason with the same cause and line.
 TEST(AsyncErrorsOfAPeer, AreToldToTheOthers) {
-  unsigned issued = 0, used = 0;
+  std::atomic<unsigned> issued = 0, used = 0;  // the processes are threads
   auto ends = judged({2, 2}, [&] {
     auto everywhere = NamedSharding(make_mesh({4}, {"d"}), P("d"));
     Array x = device_put(arange(16, float32).reshape({4, 4}) * -1.0F + 10.0F, everywhere);  // 10 to 3 here, 2 to -5 there

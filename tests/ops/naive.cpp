@@ -147,6 +147,7 @@ const std::map<std::string_view, ScalarFunction>& functions() {
       {"enter_auto_axes", [](const Arguments& x, DType) { return x[0]; }},
       {"stop_gradient", [](const Arguments& x, DType) { return x[0]; }},
       {"checkpoint_name", [](const Arguments& x, DType) { return x[0]; }},
+      {"found_in_a_row", [](const Arguments& x, DType) { return x[0]; }},
       {"passed_again", [](const Arguments& x, DType) { return x[0]; }},
       {"relu", [](const Arguments& x, DType) { return x[0].real() < 0 ? x[0] * 0.0 : x[0]; }},
   };

@@ -102,7 +102,7 @@ constexpr std::string_view kFunctions[] = {"abs",
                                            "tanh",
                                            "trunc",
                                            "xor"};
-constexpr std::string_view kCopies[] = {"checkpoint_name", "enter_auto_axes", "passed_again",
+constexpr std::string_view kCopies[] = {"checkpoint_name", "enter_auto_axes", "found_in_a_row",          "passed_again",
                                         "pvary",           "stop_gradient",   "with_sharding_constraint"};
 
 bool is_in(std::span<const std::string_view> names, std::string_view name) {
