@@ -64,11 +64,12 @@ Values expand_log_softmax(GraphBuilder& b, const OpDef& op, Args args, const Att
 // log(|sum(exp(x - m))|) + m with m the maximum, or 0 where that is not finite.
 Values expand_logsumexp(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = inexact_value(b, args[0]);
+  std::optional<ValueId> mask = mask_of(b, op, args, attrs, b.shape(x)), weights;
+  x = masked(b, x, mask, 0);
   const bool has_parts = is_complex(b.type(x).dtype);  // the largest real part is taken away, and the sum's sign stays
   std::vector<int> axes = reduced_axes(b, op, x, attrs);
   bool keepdims = attrs.flag("keepdims");
   Shape kept = kept_shape(b.shape(x), axes);
-  std::optional<ValueId> mask = mask_of(b, op, args, attrs, b.shape(x)), weights;
   if (auto given = named_operand(op, args, attrs, "b")) {
     ValueId factors = value_of(b, *given, b.type(x).dtype);
     check_broadcasts_to(op.name, b.shape(factors), b.shape(x));

@@ -25,7 +25,7 @@ class AlonePlanner {
 
   void run() {
     for (NodeId n = 0; n < NodeId(problem_.graph().nodes.size()); ++n) {
-      if (problem_.node(n).op->is_constraint)
+      if (problem_.constrains(n))
         emitter_.constrain(n);
       else if (problem_.is_planned(n))
         emitter_.compute(n, cheapest(n), wanted(n));

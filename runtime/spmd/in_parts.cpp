@@ -11,6 +11,7 @@ namespace {
 struct Cut {
   int factor = 0;
   std::int64_t parts = 1;
+  bool is_large = false;  // the operand that it cuts has more elements than the result
 };
 
 // The factors of operands that are sharded, and cannot be cut as they are; where an index map relates them to other operands' dimensions,
@@ -31,7 +32,8 @@ std::vector<Cut> cuts_of(const Propagation& propagation, const Node& node) {
       if (rule.operands[i][d].size() != 1) continue;
       int factor = rule.operands[i][d][0];
       std::int64_t parts = shardlab::part_count(spec[d]);
-      if (parts > 1 && (by_map || !can_cut[std::size_t(factor)])) cuts.push_back({factor, parts});
+      if (parts > 1 && (by_map || !can_cut[std::size_t(factor)]))
+        cuts.push_back({factor, parts, element_count(shape) > graph.type(node.results[0]).elements()});
     }
   }
   return cuts;
@@ -48,7 +50,8 @@ std::vector<NodeId> lasting_nodes(const Graph& graph) {
 
 class Rewriter {
  public:
-  explicit Rewriter(const Propagation& propagation) : propagation_(propagation), builder_(propagation.graph.name) {}
+  Rewriter(const Propagation& propagation, PartedNodes nodes)
+      : propagation_(propagation), nodes_(nodes), builder_(propagation.graph.name) {}
 
   // The new graph, or nothing where no node changed.
   std::optional<Graph> run() {
@@ -73,6 +76,7 @@ class Rewriter {
     builder_.set_place_of(node);
     bool changed = false;
     for (const Cut& cut : cuts_of(propagation_, node)) {
+      if (nodes_ == PartedNodes::kOfLargeOperands && !cut.is_large) continue;
       results = node.op->in_parts(builder_, operands, node.attrs, cut.factor, cut.parts);
       changed = !results.empty();
       if (changed) break;
@@ -83,14 +87,15 @@ class Rewriter {
   }
 
   const Propagation& propagation_;
+  PartedNodes nodes_;
   GraphBuilder builder_;
   std::vector<ValueId> renamed_;
 };
 
 }  // namespace
 
-std::optional<Propagation> in_parts(const Propagation& propagation, const PropagationInput& input) {
-  Rewriter rewriter(propagation);
+std::optional<Propagation> in_parts(const Propagation& propagation, const PropagationInput& input, PartedNodes nodes) {
+  Rewriter rewriter(propagation, nodes);
   std::optional<Graph> rewritten = rewriter.run();
   if (!rewritten) return std::nullopt;
   PropagationInput again = input;
@@ -116,6 +121,13 @@ std::optional<Propagation> in_parts(const Propagation& propagation, const Propag
   }
   result.results = propagation.results;
   return result;
+}
+
+bool parted_nodes_matter(const Propagation& propagation) {
+  bool some_are = false, some_are_not = false;
+  for (const Node& node : propagation.graph.nodes)
+    for (const Cut& cut : cuts_of(propagation, node)) (cut.is_large ? some_are : some_are_not) = true;
+  return some_are && some_are_not;
 }
 
 }  // namespace shardlab::spmd

@@ -50,7 +50,7 @@ std::optional<PartitionedProgram> planned_together(Problem& problem, const Parti
     const auto& choice = chosen->choices[std::size_t(n)];
     if (choice)
       for (const auto& [value, spec] : choice->first) emitter.obtain(value, spec, {n, "several users are served by it"});
-    if (problem.node(n).op->is_constraint)
+    if (problem.constrains(n))
       emitter.constrain(n);
     else if (choice)
       emitter.compute(n, choice->way, choice->kept);
@@ -143,16 +143,25 @@ PartitionedProgram planned(Propagation propagation, const PropagationInput& inpu
   return program;
 }
 
-// Of the propagated program and its versions in parts the plan with the fewest bytes; the first one among equals.
-PartitionedProgram planned_in_versions(Propagation propagated, const PropagationInput& input, const PartitionOptions& options) {
-  // A node of a form in parts may have one more: a window over two dimensions.
+// Versions in parts, each of the one before: a node of a form in parts may have one more, as of a window over two dimensions.
+std::vector<Propagation> versions_in_parts(const Propagation& propagated, const PropagationInput& input, PartedNodes nodes) {
   std::vector<Propagation> versions;
-  versions.push_back(std::move(propagated));
-  while (versions.size() <= kPartedMax) {
-    std::optional<Propagation> parted = in_parts(versions.back(), input);
+  while (versions.size() < kPartedMax) {
+    std::optional<Propagation> parted = in_parts(versions.empty() ? propagated : versions.back(), input, nodes);
     if (!parted) break;
     versions.push_back(std::move(*parted));
   }
+  return versions;
+}
+
+// Of the propagated program and its versions in parts the plan with the fewest bytes; the first one among equals.
+PartitionedProgram planned_in_versions(Propagation propagated, const PropagationInput& input, const PartitionOptions& options) {
+  std::vector<Propagation> versions = versions_in_parts(propagated, input, PartedNodes::kAll);
+  if (parted_nodes_matter(propagated)) {
+    std::vector<Propagation> of_large = versions_in_parts(propagated, input, PartedNodes::kOfLargeOperands);
+    if (!of_large.empty()) versions.push_back(std::move(of_large.back()));
+  }
+  versions.insert(versions.begin(), std::move(propagated));
   PartitionedProgram program;
   for (std::size_t v = 0; v < versions.size(); ++v) {
     if (v > 0 && program.wire_bytes == 0) break;

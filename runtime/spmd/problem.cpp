@@ -20,17 +20,37 @@ std::vector<bool> free_values(const Graph& graph) {
   return free;
 }
 
+// Constraints of what lies as they say anyway, by node.
+std::vector<bool> idle_constraints(const Propagation& propagation) {
+  const Graph& graph = propagation.graph;
+  auto lies = [&](ValueId id) { return normalised(propagated_spec(propagation.values[std::size_t(id)], graph.type(id).shape)); };
+  std::vector<bool> idle;
+  for (const Node& node : graph.nodes) idle.push_back(node.op->is_constraint && lies(node.operands[0]) == lies(node.results[0]));
+  return idle;
+}
+
+// Whether only index maps use the value, under whatever name idle constraints give it.
+bool only_maps_use(const Graph& graph, const Uses& uses, const std::vector<bool>& idle, ValueId value) {
+  const auto& users = uses[std::size_t(value)];
+  return std::all_of(users.begin(), users.end(), [&](const Use& use) {
+    if (use.node < 0) return false;
+    const Node& user = graph.nodes[std::size_t(use.node)];
+    if (idle[std::size_t(use.node)]) return only_maps_use(graph, uses, idle, user.results[0]);
+    return user.op->needs != nullptr && !user.op->reduction;
+  });
+}
+
 // Values with index maps that only index maps use.
-std::vector<bool> composed_values(const Graph& graph, const std::vector<bool>& free, Composition composition) {
+std::vector<bool> composed_values(const Propagation& propagation, const std::vector<bool>& free, Composition composition) {
+  const Graph& graph = propagation.graph;
+  const std::vector<bool> idle = idle_constraints(propagation);
   std::vector<bool> composed(graph.values.size(), false);
-  Uses uses = uses_of(graph);
-  auto is_map = [](const OpDef& op) { return op.needs != nullptr && !op.reduction; };
+  const Uses uses = uses_of(graph);
   for (const Node& node : graph.nodes) {
-    if (node.results.size() != 1 || !is_map(*node.op) || free[std::size_t(node.results[0])]) continue;
+    const bool is_map = node.op->needs != nullptr && !node.op->reduction;
+    if (node.results.size() != 1 || !is_map || free[std::size_t(node.results[0])]) continue;
     if (composition == Composition::kSlices ? !node.op->folds || node.operands.size() != 1 : !only_rearranges(graph, node)) continue;
-    const auto& users = uses[std::size_t(node.results[0])];
-    composed[std::size_t(node.results[0])] = std::all_of(
-        users.begin(), users.end(), [&](const Use& use) { return use.node >= 0 && is_map(*graph.nodes[std::size_t(use.node)].op); });
+    composed[std::size_t(node.results[0])] = only_maps_use(graph, uses, idle, node.results[0]);
   }
   return composed;
 }
@@ -38,9 +58,8 @@ std::vector<bool> composed_values(const Graph& graph, const std::vector<bool>& f
 }  // namespace
 
 bool Problem::composition_matters(const Propagation& propagation) {
-  std::vector<bool> free = free_values(propagation.graph);
-  return composed_values(propagation.graph, free, Composition::kSlices) !=
-         composed_values(propagation.graph, free, Composition::kIndexMaps);
+  const std::vector<bool> free = free_values(propagation.graph);
+  return composed_values(propagation, free, Composition::kSlices) != composed_values(propagation, free, Composition::kIndexMaps);
 }
 
 bool Problem::rounding_matters(const Propagation& propagation) {
@@ -56,7 +75,7 @@ Problem::Problem(const Propagation& propagation, const PropagationInput& input, 
     : mesh_(input.mesh),
       propagation_(propagation),
       free_(free_values(propagation_.graph)),
-      composed_(composed_values(propagation_.graph, free_, composition)),
+      composed_(composed_values(propagation_, free_, composition)),
       known_(known_values(propagation_.graph, {})),
       for_bodies_(for_bodies),
       rounding_(rounding),

@@ -40,6 +40,9 @@ class Problem {
   bool is_costless(ValueId value) const { return is_free(value) || type(value).rank() == 0; }
   // Whether a node has a plan of its own: it is no constraint, and its results are neither free nor composed.
   bool is_planned(NodeId id) const;
+  // Whether a value has to be brought where the node says: a constraint of what exists. A composed value lies so anyway, but is never made;
+  // XLA, too, sees the halves of a roll through their constraints.
+  bool constrains(NodeId id) const { return node(id).op->is_constraint && !is_composed(node(id).operands[0]); }
   ValueId root(ValueId value) const { return roots_[std::size_t(value)]; }
   // The form that a value is left in where nothing else is cheaper: what was propagated, rounded; of a constraint exactly what it says.
   const Spec& kept(ValueId value) const { return kept_[std::size_t(value)]; }
@@ -73,7 +76,7 @@ class Problem {
   const Propagation& propagation_;
   std::vector<ValueId> roots_;
   std::vector<bool> free_, composed_, known_;  // per value
-  std::vector<Spec> kept_;                     // per value
+  std::vector<Spec> kept_;              // per value
   std::vector<Spec> params_;
   Axes atoms_;
   PartitionOptions for_bodies_;

@@ -89,7 +89,7 @@ class Search {
     states_.push_back({.held = keeper_.parameters()});
     states_[0].held.settle();
     for (NodeId n : order_) {
-      if (problem_.node(n).op->is_constraint)
+      if (problem_.constrains(n))
         constrain(n);
       else if (problem_.is_planned(n) && !expand(n))
         return std::nullopt;

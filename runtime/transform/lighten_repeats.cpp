@@ -182,30 +182,49 @@ std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightS
     const std::vector<bool> varies = varying_dims(e, id, shape);
     return std::find(varies.begin(), varies.end(), true) == varies.end();
   };
-  std::optional<Operand> first;  // before it is reshaped
+  // Where the operands that vary come from: all reshaped and turned alike, or reshaped alone.
+  struct Source {
+    ValueId value;
+    Shape reshaped;
+    std::vector<std::int64_t> axes;
+  };
+  auto source_of = [&](ValueId id) -> std::optional<Source> {
+    const Node* turn = e.producer(id, ops::kTranspose);
+    const ValueId reshaped = turn != nullptr ? turn->operands[0] : id;
+    const Node* reshape = e.producer(reshaped, ops::kReshape);
+    if (reshape == nullptr || e.type(id).shape != shape) return std::nullopt;
+    return Source{reshape->operands[0], e.type(reshaped).shape,
+                  turn != nullptr ? turn->attrs.integers("axes") : std::vector<std::int64_t>{}};
+  };
+  std::optional<Source> first;
   for (ValueId id : site.operands) {
     if (is_one_number(id)) continue;
-    const Node* reshape = e.producer(id, ops::kReshape);
-    if (reshape == nullptr || e.type(id).shape != shape) return std::nullopt;
-    const ValueId before = reshape->operands[0];
-    if (first && e.type(first->value).shape != e.type(before).shape) return std::nullopt;
-    if (!first) first = {before, e.lies_as(before)};
+    const std::optional<Source> source = source_of(id);
+    if (!source) return std::nullopt;
+    if (!first) first = source;
+    if (e.type(first->value).shape != e.type(source->value).shape || first->axes != source->axes) return std::nullopt;
   }
   if (!first) return std::nullopt;
   const Shape whole = e.type(first->value).shape;
+  const LiesAs lies = e.lies_as(first->value);
   std::vector<Operand> operands;
   for (ValueId id : site.operands) {
     if (is_one_number(id)) {
       const ValueId number = along(e, id, shape, {}, {});
-      operands.push_back({e.type(id).rank() == 0 ? id : spread(e, number, whole, {}, first->lies), first->lies});
+      operands.push_back({e.type(id).rank() == 0 ? id : spread(e, number, whole, {}, lies), lies});
     } else {
-      const ValueId before = e.producer(id, ops::kReshape)->operands[0];
+      const ValueId before = source_of(id)->value;
       operands.push_back({before, e.lies_as(before)});
     }
   }
-  const std::optional<ValueId> value = computed_once(e, site.node, operands, whole, first->lies);
+  const std::optional<ValueId> value = computed_once(e, site.node, operands, whole, lies);
   if (!value) return std::nullopt;
-  return e.emit(ops::kReshape, {*value}, Attrs{{"shape", shape}}, e.like(site.node.results[0]));
+  const ValueId result = site.node.results[0];
+  if (first->axes.empty()) return e.emit(ops::kReshape, {*value}, Attrs{{"shape", shape}}, e.like(result));
+  std::vector<int> dims(shape.size());  // of the result, where the reshaped value's dimensions stand
+  for (std::size_t d = 0; d < dims.size(); ++d) dims[std::size_t(first->axes[d])] = int(d);
+  const ValueId reshaped = e.emit(ops::kReshape, {*value}, Attrs{{"shape", first->reshaped}}, LightEmitter::like(result, dims));
+  return e.emit(ops::kTranspose, {reshaped}, Attrs{{"axes", first->axes}}, e.like(result));
 }
 
 std::optional<ValueId> reduced_before_repeating(LightEmitter& e, const LightSite& site) {

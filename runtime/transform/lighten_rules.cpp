@@ -207,6 +207,37 @@ std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site) {
   return e.emit(ops::kBroadcastInDim, {operands[1]}, everywhere, e.like(site.node.results[0]));
 }
 
+namespace {
+
+// What the elements of an op's result are taken from, where it puts operands together; empty of other ops.
+std::vector<ValueId> put_together(const LightSite& site) {
+  const OpDef* op = site.node.op;
+  if (op == &ops::kConcatenate) return site.operands;
+  if (op == &ops::kPad || op == &ops::kDynamicUpdateSlice) return {site.operands[0], site.operands[1]};
+  if (op == &ops::kDynamicSlice) return {site.operands[0]};
+  return {};
+}
+
+// As filled in by one element, since 0 and -0 are equal.
+std::optional<double> repeated_number(const LightEmitter& e, ValueId id) {
+  const Literal* literal = constant_spread(e.graph(), id);
+  return literal == nullptr || literal->type.elements() == 1 ? e.filling(id) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ValueId> filled_throughout(LightEmitter& e, const LightSite& site) {
+  const std::vector<ValueId> parts = put_together(site);
+  if (parts.empty()) return std::nullopt;
+  const std::optional<double> number = repeated_number(e, parts[0]);
+  if (!number) return std::nullopt;
+  for (ValueId part : parts) {
+    const std::optional<double> other = repeated_number(e, part);
+    if (!other || *other != *number || std::signbit(*other) != std::signbit(*number)) return std::nullopt;
+  }
+  return e.filled(e.type_of_original(site.node.results[0]), *number);
+}
+
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site) {
   const OpDef* op = site.node.op;
   if (op == &ops::kReduceSum)

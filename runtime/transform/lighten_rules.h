@@ -28,6 +28,8 @@ std::optional<ValueId> added_where_updated(LightEmitter& e, const LightSite& sit
 std::optional<ValueId> joined_instead_of_added(LightEmitter& e, const LightSite& site);
 // A pad that cuts all of its operand away, or has none, or of which a slice sees the padding alone: its number everywhere.
 std::optional<ValueId> padding_alone(LightEmitter& e, const LightSite& site);
+// What an op puts together of one number's repetitions: its repetitions.
+std::optional<ValueId> filled_throughout(LightEmitter& e, const LightSite& site);
 // Without a change of sign before an op that another op, or none, makes up for: (-x) * (-y), x - (-y), cos(-x), sum(-x).
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
 // Sums or products with two numbers, one after the other: with one. Floats may be rounded otherwise, as XLA's are.
@@ -58,7 +60,7 @@ std::optional<ValueId> repeated_at_once(LightEmitter& e, const LightSite& site);
 std::optional<ValueId> sliced_before_repeating(LightEmitter& e, const LightSite& site);
 // An elementwise op on operands that repeat along the same dimensions: on what is repeated.
 std::optional<ValueId> repeated_after(LightEmitter& e, const LightSite& site);
-// The same on reshapes of operands that do so.
+// The same on reshapes of operands that do so, all turned alike afterwards or not at all.
 std::optional<ValueId> repeated_and_reshaped_after(LightEmitter& e, const LightSite& site);
 // A product of what repeats along a dimension of the result: of what is repeated.
 std::optional<ValueId> multiplied_before_repeating(LightEmitter& e, const LightSite& site);
