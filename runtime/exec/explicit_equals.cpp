@@ -86,7 +86,7 @@ class Equals {
   bool is_broadcast() const {
     return std::any_of(node_.operands.begin(), node_.operands.end(), [&](ValueId value) {
       const Node* made = producer_of(values_.graph, value);
-      return made != nullptr && ops::is_implicit_broadcast(*made);
+      return made != nullptr && (ops::is_implicit_broadcast(*made) || is_broadcast_of_where(*made));
     });
   }
 
@@ -105,6 +105,8 @@ std::int64_t repeated_dim(const Graph& graph, ValueId value) {
   const Node* made = producer_of(graph, value);
   return made == nullptr ? -1 : made->attrs.integer(ops::kRepeatedDim, -1);
 }
+
+bool is_broadcast_of_where(const Node& node) { return node.op == &ops::kBroadcastInDim && node.user_op == "where"; }
 
 std::optional<Spec> type_of_equals(const TypedValues& values, const Node& node, const std::vector<Spec>& operands, bool is_asked) {
   const Equals equals(values, node, operands);

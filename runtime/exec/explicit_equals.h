@@ -20,6 +20,9 @@ struct TypedValues {
 // Which dimension vmap repeats a value along; -1: none.
 std::int64_t repeated_dim(const Graph& graph, ValueId value);
 
+// Whether `where` repeats an operand of its own by the node: what comes of it is cut as all of its operands together.
+bool is_broadcast_of_where(const Node& node);
+
 // The result's type where `node` joins values; UserError with JAX's texts where the operands' types differ, unless the result `is_asked`
 // for in some sharding. Values that are not on the mesh take the others' type, and so do constants that the op made itself.
 // Source: _concatenate_sharding_rule, _select_sharding_rule and _broadcast_arrays in JAX.

@@ -105,6 +105,7 @@ class NodeTyping {
     }
     if (node_.op->name == "fft_axis") return {transformed()};
     if (node_.op->name == "clamp") return {operands_[1]};
+    if (node_.op == &ops::kDynamicSlice) return {sliced()};
     if (!rule_.present) return std::vector<Spec>(result_types_.size());
     check_update();
     collect_factors();
@@ -287,6 +288,14 @@ class NodeTyping {
         if (!used.insert(piece.axis).second)
           fail("{} operation with inputs: {} produces an illegally sharded result: {}; reshard one of them", node_.op->name,
                short_operand_texts(), short_typed_text(type, spec, mesh_));
+  }
+
+  // A window at computed places is cut as what it is taken from, in JAX also along dimensions of which it has a part.
+  Spec sliced() const {
+    for (std::size_t d = 0; d < operands_[0].size(); ++d)
+      if (result_types_[0].shape[d] != operand_types_[0].shape[d] && result_types_[0].shape[d] % part_count(operands_[0][d]) != 0)
+        fail_indivisible(result_types_[0], d);
+    return operands_[0];
   }
 
   // JAX's Fourier transforms have no rule of their own: their result is cut as their operand, also along what they transform.

@@ -37,7 +37,7 @@ Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
 bool is_left_open(const Node& node) {
   static constexpr std::array kOpen = {&ops::kEqual,        &ops::kNotEqual, &ops::kLess,  &ops::kLessEqual, &ops::kGreater,
                                        &ops::kGreaterEqual, &ops::kExp2,     &ops::kRound, &ops::kSign,      &ops::kSquare};
-  return ops::is_implicit_broadcast(node) || node.op->region == RegionKind::kManual ||
+  return ops::is_implicit_broadcast(node) || is_broadcast_of_where(node) || node.op->region == RegionKind::kManual ||
          std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
 }
 

@@ -213,7 +213,7 @@ struct OpDef {
                                    std::int64_t parts) = nullptr;
   bool elementwise = false;    // propagation treats it so (also convert, select, compare, constraint)
   bool constant = false;       // no tensor operands: constant, iota
-  bool copies = false;         // reshape, dynamic_slice, bitcast: gives bits of an operand as they are, which no planner counts as arithmetic
+  bool copies = false;         // dynamic_slice, bitcast: gives bits of an operand as they are, which no planner counts as arithmetic
   bool uses_position = false;  // the result depends on boxes, not on the operands' data alone (iota, slice)
   // What propagation needs beyond the rule. Source: Shardy's op-priority levels and constant splitter.
   bool pass_through = false;    // reshape, transpose: propagates as early as elementwise ops

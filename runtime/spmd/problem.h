@@ -76,7 +76,7 @@ class Problem {
   const Propagation& propagation_;
   std::vector<ValueId> roots_;
   std::vector<bool> free_, composed_, known_;  // per value
-  std::vector<Spec> kept_;              // per value
+  std::vector<Spec> kept_;                     // per value
   std::vector<Spec> params_;
   Axes atoms_;
   PartitionOptions for_bodies_;

@@ -362,6 +362,8 @@ std::optional<ValueId> reduced_before_joining(LightEmitter& e, const LightSite& 
   const bool all_are_single = is_along && std::all_of(parts.begin(), parts.end(), is_single) &&
                               e.is_whole_along(e.like(site.node.operands[0]), {int(joined->axis)});
   if (!any_is_repeated && !all_are_single) return std::nullopt;
+  // Whose elements others want as well is there: they may have moved it to where its reduction moves nothing.
+  if (!is_along && !e.is_used_once(site.node.operands[0])) return std::nullopt;
   const LiesAs lies = e.like(site.node.results[0]);
   std::vector<int> kept;  // of a part's dimensions
   for (int d = 0; d < e.type(parts[0]).rank(); ++d)
