@@ -218,10 +218,13 @@ std::vector<ValueId> put_together(const LightSite& site) {
   return {};
 }
 
-// As filled in by one element, since 0 and -0 are equal.
+// As filled in by one element, since 0 and -0 are equal; integers that a double holds exactly.
 std::optional<double> repeated_number(const LightEmitter& e, ValueId id) {
+  constexpr double kExact = 0x1p53;
   const Literal* literal = constant_spread(e.graph(), id);
-  return literal == nullptr || literal->type.elements() == 1 ? e.filling(id) : std::nullopt;
+  if (literal != nullptr && literal->type.elements() != 1) return std::nullopt;
+  const std::optional<double> number = e.filling(id);
+  return number && is_integer(e.type(id).dtype) && std::abs(*number) >= kExact ? std::nullopt : number;
 }
 
 }  // namespace
