@@ -6,7 +6,7 @@ namespace shardlab {
 namespace {
 
 bool asks(const Node& node) {
-  if (node.op == &ops::kEnterAutoAxes) return node.attrs.flag("is_gradient");
+  if (node.op == &ops::kEnterAutoAxes) return node.attrs.flag("is_gradient") && node.operands[0] != node.operands[1];
   const bool only_reshards = node.attrs.has("reshards") && node.attrs.string("reshards") == kReshard;
   return node.op->is_constraint && !node.attrs.flag("assertion") && !only_reshards;
 }

@@ -5,6 +5,7 @@
 #include "runtime/exec/explicit_node.h"
 #include "runtime/ops/calls.h"
 #include "runtime/ops/primitives.h"
+#include "runtime/ops/region_types.h"
 
 namespace shardlab {
 
@@ -36,6 +37,7 @@ bool CotangentTypes::is_repeated(ValueId id) const {
 
 std::optional<Spec> CotangentTypes::told_by(const Node& user, ValueId cotangent, const Known& known, std::set<ValueId>& seen) const {
   const OpDef& op = *user.op;
+  if (&op == &ops::kEnterAutoAxes) return cotangent == user.operands[0] ? known(user.operands[1]) : std::nullopt;
   if (op.is_constraint) {
     const bool is_told = user.attrs.has("sharding") && !user.attrs.has("unconstrained") && !user.attrs.has("reshards");
     return is_told ? std::optional(user.attrs.sharding("sharding").spec(graph_.type(cotangent).rank())) : std::nullopt;

@@ -11,11 +11,6 @@
 namespace shardlab {
 namespace {
 
-const Node* producer_of(const Graph& graph, ValueId value) {
-  const NodeId producer = graph.values[std::size_t(value)].producer;
-  return producer < 0 ? nullptr : &graph.nodes[std::size_t(producer)];
-}
-
 class Equals {
  public:
   Equals(const TypedValues& values, const Node& node, const std::vector<Spec>& operands)
@@ -86,7 +81,7 @@ class Equals {
   bool is_broadcast() const {
     return std::any_of(node_.operands.begin(), node_.operands.end(), [&](ValueId value) {
       const Node* made = producer_of(values_.graph, value);
-      return made != nullptr && (ops::is_implicit_broadcast(*made) || is_broadcast_of_where(*made));
+      return made != nullptr && (ops::is_implicit_broadcast(*made) || is_broadcast_for(*made, node_));
     });
   }
 
@@ -101,12 +96,19 @@ class Equals {
 
 }  // namespace
 
+const Node* producer_of(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.values[std::size_t(value)].producer;
+  return producer < 0 ? nullptr : &graph.nodes[std::size_t(producer)];
+}
+
 std::int64_t repeated_dim(const Graph& graph, ValueId value) {
   const Node* made = producer_of(graph, value);
   return made == nullptr ? -1 : made->attrs.integer(ops::kRepeatedDim, -1);
 }
 
-bool is_broadcast_of_where(const Node& node) { return node.op == &ops::kBroadcastInDim && node.user_op == "where"; }
+bool is_broadcast_for(const Node& made, const Node& selection) {
+  return made.op == &ops::kBroadcastInDim && !made.attrs.has(ops::kRepeatedDim) && made.user_op == selection.user_op;
+}
 
 std::optional<Spec> type_of_equals(const TypedValues& values, const Node& node, const std::vector<Spec>& operands, bool is_asked) {
   const Equals equals(values, node, operands);

@@ -20,8 +20,10 @@ struct TypedValues {
 // Which dimension vmap repeats a value along; -1: none.
 std::int64_t repeated_dim(const Graph& graph, ValueId value);
 
-// Whether `where` repeats an operand of its own by the node: what comes of it is cut as all of its operands together.
-bool is_broadcast_of_where(const Node& node);
+// Whether an op repeats an operand by `made` for a selection of the same call: that is cut as all that it takes together.
+bool is_broadcast_for(const Node& made, const Node& selection);
+// Nothing for a parameter.
+const Node* producer_of(const Graph& graph, ValueId value);
 
 // The result's type where `node` joins values; UserError with JAX's texts where the operands' types differ, unless the result `is_asked`
 // for in some sharding. Values that are not on the mesh take the others' type, and so do constants that the op made itself.

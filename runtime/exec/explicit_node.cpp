@@ -8,6 +8,7 @@
 
 #include "runtime/exec/explicit_types.h"
 #include "runtime/ops/calls.h"
+#include "runtime/ops/conv_rules.h"
 #include "runtime/ops/gather_dims.h"
 #include "runtime/ops/primitives.h"
 
@@ -256,7 +257,9 @@ class NodeTyping {
       if (d >= rule_.results[r].size() || rule_.results[r][d].empty()) continue;
       const int factor = rule_.results[r][d][0];
       spec[d] = axes_[std::size_t(factor)];
-      if (part_count(spec[d]) > 1 && type.shape[d] % part_count(spec[d]) != 0) fail_indivisible(type, d);
+      if (part_count(spec[d]) == 1 || type.shape[d] % part_count(spec[d]) == 0) continue;
+      if (!has_out_sharding_ || node_.op != &ops::kConv) fail_indivisible(type, d);
+      spec[d].clear();
     }
     if (has_out_sharding_) return without_repeats(std::move(spec));
     check_axes_once(type, spec);

@@ -33,12 +33,11 @@ Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
 }
 
 // Whether JAX leaves a result to propagation, though its type says where it lies. Source: the lowerings in jax/_src/lax/lax.py that do not
-// call lower_with_sharding_in_types, and shard_map's. What an op repeats by itself has no type there.
+// call lower_with_sharding_in_types, and shard_map's.
 bool is_left_open(const Node& node) {
   static constexpr std::array kOpen = {&ops::kEqual,        &ops::kNotEqual, &ops::kLess,  &ops::kLessEqual, &ops::kGreater,
                                        &ops::kGreaterEqual, &ops::kExp2,     &ops::kRound, &ops::kSign,      &ops::kSquare};
-  return ops::is_implicit_broadcast(node) || is_broadcast_of_where(node) || node.op->region == RegionKind::kManual ||
-         std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
+  return node.op->region == RegionKind::kManual || std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
 }
 
 // A graph being typed, and the bodies of its nodes. Invariant: a value's spec may hold cuts by axes that are not typed where it is used;
@@ -72,6 +71,7 @@ class GraphTyping {
     source_ = source;
     on_mesh_ = values_on_mesh(graph_, params_on_mesh, source);
     asked_ = asked_for(graph_, has_out_sharding);
+    find_repeated();
     for (std::size_t i = 0; i < graph_.params.size(); ++i) specs_[std::size_t(graph_.params[i])] = params[i];
     if (scanned) hold_slices(*scanned);
     for (const Node& node : graph_.nodes) {
@@ -97,6 +97,11 @@ class GraphTyping {
 
   void add(const Node& node) {
     const AxisSet typed = typed_axes(node, mesh_, around_);
+    if (is_same_type(node, typed)) {
+      specs_[std::size_t(node.results[0])] = specs_[std::size_t(node.operands[0])];
+      now_[std::size_t(node.results[0])] = now_[std::size_t(node.operands[0])];
+      return;
+    }
     Node copy = node;
     std::vector<Spec> results;
     if (node.op->is_constraint) {
@@ -122,16 +127,26 @@ class GraphTyping {
                                                                       [&](ValueId id) { return is_constant_[std::size_t(id)]; }));
     const bool is_held = copy.op->is_constraint;
     if (copy.op == &ops::kClamp && typed != 0)
-      emit_clamp(std::move(copy), typed);
+      emit_moved(std::move(copy), spec(node.operands[1], typed), typed);
+    else if (copy.op->elementwise && (copy.op != &ops::kSelect || takes_repeated(node)) && !results.empty() &&
+             !asked_[std::size_t(node.results[0])])
+      emit_moved(std::move(copy), results[0], typed);
     else
       emit(std::move(copy));
     for (std::size_t r = 0; r < results.size(); ++r) {
       const ValueId value = node.results[r];
       results[r].resize(std::size_t(graph_.type(value).rank()));
       specs_[std::size_t(value)] = results[r];
-      if (is_held || is_left_open(node) || asked_[std::size_t(value)]) continue;
+      if (is_held || is_left_open(node) || repeated_[std::size_t(value)] || asked_[std::size_t(value)]) continue;
       hold(node, value, type_attrs(results[r], mesh_, typed));
     }
+  }
+
+  // A mark that moves nothing; of what is asked for in a type it is what holds it.
+  bool is_same_type(const Node& node, AxisSet typed) const {
+    if (node.op != &ops::kEnterAutoAxes || !node.attrs.flag("if_other")) return false;
+    const ValueId value = node.operands[0], like = node.operands[1];
+    return value == like || (!asked_[std::size_t(value)] && spec(value, typed) == spec(like, typed));
   }
 
   std::vector<Spec> results_of_op(const Node& node, AxisSet typed) {
@@ -183,14 +198,35 @@ class GraphTyping {
     return result;
   }
 
-  // What is clamped has its type; the limits are moved to it. Source: clamp in jax/_src/lax/lax.py.
-  void emit_clamp(Node node, AxisSet typed) {
+  // A node whose operands are moved to one type, those as well that have none. Source: clamp and _nary_lower_hlo in jax/_src/lax/lax.py,
+  // and multi_broadcast_in_dim in jax/_src/interpreters/mlir.py.
+  void emit_moved(Node node, const Spec& wanted, AxisSet typed) {
     const std::vector<ValueId> before = now_;
-    const Spec wanted = spec(node.operands[1], typed);
-    for (ValueId limit : {node.operands[0], node.operands[2]})
-      if (graph_.type(limit).rank() > 0 && spec(limit, typed) != wanted) hold(node, limit, type_attrs(wanted, mesh_, typed));
+    for (ValueId operand : node.operands)
+      if (graph_.type(operand).rank() > 0 && has_other_type(operand, wanted, typed))
+        now_[std::size_t(operand)] = add_node(node, constraint_, before[std::size_t(operand)], type_attrs(wanted, mesh_, typed));
     emit(std::move(node));
     now_ = before;
+  }
+
+  // What an op repeats for another one of the same call has the type of that one's result.
+  void find_repeated() {
+    repeated_.resize(graph_.values.size(), false);
+    for (const Node& node : graph_.nodes) {
+      if (ops::is_implicit_broadcast(node)) repeated_[std::size_t(node.results[0])] = true;
+      if (node.op != &ops::kSelect) continue;
+      for (ValueId operand : node.operands)
+        if (const Node* made = producer_of(graph_, operand); made != nullptr && is_broadcast_for(*made, node))
+          repeated_[std::size_t(operand)] = true;
+    }
+  }
+
+  bool takes_repeated(const Node& node) const {
+    return std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return repeated_[std::size_t(id)]; });
+  }
+
+  bool has_other_type(ValueId value, const Spec& wanted, AxisSet typed) const {
+    return spec(value, typed) != wanted || repeated_[std::size_t(value)];
   }
 
   void emit(Node node) {
@@ -455,9 +491,9 @@ class GraphTyping {
   std::size_t typed_count_ = 0;  // of the graph's nodes
   const OpDef* constraint_ = nullptr;
   Graph typed_;
-  std::vector<Spec> specs_;                          // per value
-  std::vector<ValueId> now_;                         // which value stands for one of `graph_`
-  std::vector<bool> asked_, is_constant_, on_mesh_;  // per value
+  std::vector<Spec> specs_;                                     // per value
+  std::vector<ValueId> now_;                                    // which value stands for one of `graph_`
+  std::vector<bool> asked_, is_constant_, on_mesh_, repeated_;  // per value
   MeshSource source_ = MeshSource::kOperands;
 };
 

@@ -186,7 +186,9 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     std::vector<bool> has_out_sharding;
     for (const auto& wanted : input.results) has_out_sharding.push_back(wanted.has_value());
     const MeshSource source = !context.mesh() ? MeshSource::kOperands : request.is_jitted ? MeshSource::kTracedOps : MeshSource::kEagerOps;
-    ExplicitTypes typed = with_explicit_types(graph, *mesh, input.params, source, has_out_sharding);
+    // Where jit's results are to lie says nothing of their types; an op that is called by itself is told its result's.
+    ExplicitTypes typed =
+        with_explicit_types(graph, *mesh, input.params, source, request.is_jitted ? std::vector<bool>() : has_out_sharding);
     graph = without_dead_parts(std::move(typed.graph));
     // What its type cuts along every dimension lies just so, over no further axis (JAX: its out_sharding is its type's).
     for (std::size_t i = 0; i < typed.results.size(); ++i)

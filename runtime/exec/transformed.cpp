@@ -12,6 +12,7 @@
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/grad.h"
 #include "runtime/transform/inline.h"
+#include "runtime/transform/typed_cotangents.h"
 
 namespace shardlab {
 namespace {
@@ -151,8 +152,10 @@ std::vector<Array> value_and_grad_of(const ArrayFunction& function, const std::v
   check_args(args, options.name, options.where);
   check_inexact(args, "grad", options);
   TracedBody body = capture(function, args, options.name, options.where);
+  const bool typed = are_typed(args, options);
+  if (typed) body.graph = transform::with_typed_cotangents(body.graph);
   Graph graph = transform::value_and_grad(body.graph, active_of(options, body), options.name, options.where, options.holomorphic);
-  if (are_typed(args, options)) {
+  if (typed) {
     std::vector<ValueId> like;
     for (std::size_t i = 0; i < args.size(); ++i)
       if (options.active[i]) like.push_back(graph.params[i]);
@@ -192,6 +195,8 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
   check_args(args, options.name, options.where);
   check_inexact(args, "vjp", options);
   TracedBody body = capture(function, args, options.name, options.where);
+  const bool typed = are_typed(args, options);
+  if (typed) body.graph = transform::with_typed_cotangents(body.graph);
   auto pullback = std::make_shared<transform::Pullback>(transform::pullback(body.graph, active_of(options, body)));
   std::vector<Array> all = run_graph_by_ops(pullback->forward, joined(args, body.captured), options.where);
   std::size_t count = body.graph.results.size();
@@ -204,7 +209,7 @@ Differential differential_of(const ArrayFunction& function, const std::vector<Ar
   for (std::size_t i = 0; i < args.size(); ++i)
     if (options.active[i]) active_types.push_back(args[i].type());
   std::vector<Array> like;  // what types say of the gradients
-  if (are_typed(args, options))
+  if (typed)
     for (std::size_t i = 0; i < args.size(); ++i)
       if (options.active[i]) like.push_back(args[i]);
   out.pull = [pullback, residuals, result_types, weak_args, like, options](const std::vector<Array>& cotangents) {

@@ -34,10 +34,10 @@ std::vector<TensorType> infer_two(const OpDef& op, const std::vector<TensorType>
 }
 Values enter_jvp(GraphBuilder& b, const JvpArgs& args) {
   if (args.tangents[0] == kZero) return {kZero};
-  return {b.emit1(args.op, {args.tangents[0], args.operands[1]})};
+  return {b.emit1(args.op, {args.tangents[0], args.operands[1]}, args.attrs)};
 }
 Values enter_transpose(GraphBuilder& b, const TransposeArgs& args) {
-  return {b.emit1(args.op, {args.cotangents[0], args.operands[1]}), kZero};
+  return {b.emit1(args.op, {args.cotangents[0], args.operands[1]}, args.attrs), kZero};
 }
 FactorRule no_rule(const std::vector<TensorType>&, const std::vector<TensorType>&, const Attrs&) { return {}; }
 Values cut_jvp(GraphBuilder& b, const JvpArgs& args) {
@@ -63,6 +63,9 @@ FactorRule row_rule(const std::vector<TensorType>& operands, const std::vector<T
 std::vector<Batched> row_batch(GraphBuilder& b, const BatchArgs& args) {
   return {{b.emit1(args.op, {batched_at(b, args.operands[0], 0, args.size)}), 0}};
 }
+constexpr AttrDef kEnterAttrs[] = {
+    {"is_gradient", AttrDef::Kind::kFlag, false, "what makes the first operand is told to make it so"},
+    {"if_other", AttrDef::Kind::kFlag, false, "a tangent or a cotangent of the second one: nothing happens where it has that type already"}};
 constexpr AttrDef kCutAttrs[] = {{"dim", AttrDef::Kind::kInteger, true, "the dimension that is cut"},
                                  {"like_dim", AttrDef::Kind::kInteger, true, "as this one of the second operand"}};
 
@@ -112,6 +115,7 @@ const OpDef kEnterAutoAxes = {
         "value that entered, and so do cotangents that leave.",
     .operands_min = 2,
     .operands_max = 2,
+    .attrs = kEnterAttrs,
     .expand = expand_plain,
     .infer = infer_two,
     .rule = elementwise_rule,

@@ -94,11 +94,15 @@ bool is_square(const OpDef* op) { return op == &ops::kSquare; }
 bool is_call(const OpDef* op) {
   return op == &ops::kCheckpoint || op == &ops::kCustomJvpCall || op == &ops::kCustomVjpCall || op == &ops::kCustomLinearSolve;
 }
+// Of types alone, which per-device code has none of.
+bool is_type_mark(const Node& node) {
+  return node.op == &ops::kCutAsBatch || (node.op == &ops::kEnterAutoAxes && node.attrs.flag("if_other"));
+}
 bool is_for_transformations(const Graph& graph) {
   bool found = false;
   visit_nodes(graph, [&](const Node& node) {
     found |= is_passed_on(node.op) || is_call(node.op) || is_square(node.op) || node.op == &ops::kCustomVjpTangents ||
-             node.op == &ops::kCutAsBatch;
+             is_type_mark(node);
   });
   return found;
 }
@@ -149,7 +153,7 @@ class Inliner {
       b.set_place_of(node, call);
       return b.emit(ops::kMul, {operands[0], operands[0]});
     }
-    if (node.op == &ops::kCutAsBatch && !propagates_) return {operands[0]};
+    if (is_type_mark(node) && !propagates_) return {operands[0]};
     if (is_call(node.op)) {
       const Graph& body = *node.attrs.bodies()[0];
       CallCopies calls(call);

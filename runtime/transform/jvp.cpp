@@ -4,6 +4,7 @@
 
 #include "runtime/ops/derive.h"
 #include "runtime/transform/region.h"
+#include "runtime/transform/typed_cotangents.h"
 #include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
@@ -51,7 +52,7 @@ WithTangents emit_jvp(GraphBuilder& b, const Graph& graph, const std::vector<Val
         results = std::move(both.results);
         found = std::move(both.tangents);
       } else {
-        results = b.emit(*node.op, operands, node.attrs);
+        results = is_typed_as_itself(node) ? std::vector{operands[0]} : b.emit(*node.op, operands, node.attrs);
         found = tangents_of(b, node, operands, results, operand_tangents);
       }
       for (std::size_t i = 0; i < results.size(); ++i) {
