@@ -8,6 +8,7 @@
 
 #include "runtime/exec/explicit_types.h"
 #include "runtime/ops/calls.h"
+#include "runtime/ops/conv_dims.h"
 #include "runtime/ops/conv_rules.h"
 #include "runtime/ops/gather_dims.h"
 #include "runtime/ops/primitives.h"
@@ -109,6 +110,7 @@ class NodeTyping {
     if (node_.op == &ops::kDynamicSlice) return {sliced()};
     if (!rule_.present) return std::vector<Spec>(result_types_.size());
     check_update();
+    check_convolution();
     collect_factors();
     std::vector<Spec> results;
     for (std::size_t r = 0; r < result_types_.size(); ++r) results.push_back(result_spec(r));
@@ -182,6 +184,17 @@ class NodeTyping {
     if (operands_[0] != operands_[1] && !is_made_with_it(0) && !is_made_with_it(1))
       fail("dynamic_update_slice operand sharding must be equal to update sharding, got operand sharding {} and update sharding {}.",
            operand_text(0), operand_text(1));
+  }
+
+  // Source: _conv_general_dilated_sharding_rule in jax/_src/lax/convolution.py.
+  void check_convolution() const {
+    if (node_.op != &ops::kConv || has_out_sharding_) return;
+    const auto feature = std::size_t(ops::ConvDims(node_.attrs).lhs[1]);
+    if (axes_in(operands_[1]) != 0 || !axes_of(0, feature).empty())
+      fail(
+          "Please specify the output sharding via `out_sharding` parameter of `conv_general_dilated`; only the batch and the spatial "
+          "dimensions of the left operand may be cut without it, the operands are {}",
+          operand_texts());
   }
 
   // A constant of a derivative's, not of the user's.
