@@ -232,9 +232,10 @@ std::vector<Term> together(std::vector<Term> terms) {
   for (Term& each : terms) each = broadcast(each, shape);
   return terms;
 }
-// log(ndtr(b) - ndtr(a)), in the tail that both lie in. Source: scipy.stats, truncnorm.
+// log(ndtr(b) - ndtr(a)), in the tail that both lie in; of copies of its own, as in JAX, where their cotangents are summed up first.
+// Source: scipy.stats, truncnorm.
 Term log_mass(const Term& low_end, const Term& high_end) {
-  const std::vector<Term> ends = together({low_end, high_end});
+  const std::vector<Term> ends = together({call("passed_again", low_end), call("passed_again", high_end)});
   const Term &a = ends[0], &b = ends[1], is_left = b <= 0.0, is_right = a > 0.0, is_central = !(is_left | is_right);
   const Term low = where(is_right, -b, a), high = where(is_right, -a, b), log_high = call("log_ndtr", high);
   const Term tail = log_difference(log_high, call("log_ndtr", low));

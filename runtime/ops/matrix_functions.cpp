@@ -36,17 +36,18 @@ Term widened(const Term& number) {
 struct Quotient {
   Term over, under;
 };
-// The Padé quotient whose coefficients these are, of a power's odd and even parts.
+// The Padé quotient of degree 7 or 13 whose coefficients these are: sums from the highest power on, in JAX's order.
 Quotient pade(const Term& x, std::span<const double> coefficients) {
-  const Term unit = unit_matrix(x, x.size(-1)), square = matrix_product(x, x);
-  Term power = unit, odd = unit * coefficients[1], even = unit * coefficients[0];
-  for (std::size_t i = 2; i < coefficients.size(); i += 2) {
-    power = i == 2 ? square : matrix_product(power, square);
-    even = even + power * coefficients[i];
-    odd = odd + power * coefficients[i + 1];
-  }
-  odd = matrix_product(x, odd);
-  return {even + odd, even - odd};
+  const Term square = matrix_product(x, x), fourth = matrix_product(square, square), sixth = matrix_product(fourth, square);
+  // Of the odd powers (1) but for one x, or of the even ones (0).
+  auto part = [&](std::size_t first) {
+    const auto c = [&](std::size_t i) { return coefficients[first + i]; };
+    Term sum = sixth * c(6);
+    if (coefficients.size() > 8) sum = matrix_product(sixth, sixth * c(12) + fourth * c(10) + square * c(8)) + sum;
+    return sum + fourth * c(4) + square * c(2) + unit_matrix(x, x.size(-1)) * c(0);
+  };
+  const Term odd = matrix_product(x, part(1)), even = part(0);
+  return {odd + even, -odd + even};
 }
 constexpr std::array<double, 8> kPade7 = {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1};
 constexpr std::array<double, 14> kPade13 = {64764752532480000.,
@@ -72,7 +73,10 @@ Values expand_expm(GraphBuilder& b, const OpDef& op, Args args, const Attrs& att
   const Term norm = call("linalg.matrix_norm", x, Attrs{{"ord", std::int64_t(1)}});
   const Term doublings = call("floor", call("log2", norm / (is_wide ? 5.371920351148152 : 3.925724783138660)));
   const Term count = call(b, "maximum", {doublings, 0.0});
-  const Term scaled = x / converted(widened(call("exp2", count)), x.dtype());
+  Term scaled = x / converted(widened(call("exp2", count)), x.dtype());
+  // In JAX each of several matrices goes to the quotient of its degree, and its cotangent comes from there: a choice, which always holds
+  // here, and along which its cotangent lies as the matrix does.
+  if (x.rank() > 2) scaled = where(broadcast(widened(!(count < 0.0)), x.shape()), scaled, call("stop_gradient", scaled));
   const Quotient quotient = is_wide ? pade(scaled, kPade13) : pade(scaled, kPade7);
   Term result = attrs.flag("upper_triangular") ? triangular_solution(quotient.under, quotient.over, {.left_side = true})
                                                : call(b, "linalg.solve", {quotient.under, quotient.over});
