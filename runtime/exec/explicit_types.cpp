@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 
 #include "runtime/exec/explicit_asked.h"
@@ -11,6 +12,7 @@
 #include "runtime/exec/explicit_equals.h"
 #include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/explicit_node.h"
+#include "runtime/graph/unjitted.h"
 #include "runtime/ops/calls.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
@@ -97,8 +99,10 @@ class GraphTyping {
 
   void add(const Node& node) {
     const AxisSet typed = typed_axes(node, mesh_, around_);
-    if (is_same_type(node, typed)) {
-      specs_[std::size_t(node.results[0])] = specs_[std::size_t(node.operands[0])];
+    if (const bool is_taken_as = is_mark(node) && node.attrs.flag("taken_as"); is_taken_as || is_same_type(node, typed)) {
+      specs_[std::size_t(node.results[0])] = specs_[std::size_t(node.operands[is_taken_as ? 1 : 0])];
+      // What is inlined moves an operand by the type that it has, what is traced apart by the one that it is taken to have.
+      if (is_taken_as && !is_traced_apart(node.user_op)) actual_[node.results[0]] = specs_[std::size_t(node.operands[0])];
       now_[std::size_t(node.results[0])] = now_[std::size_t(node.operands[0])];
       return;
     }
@@ -142,9 +146,11 @@ class GraphTyping {
     }
   }
 
+  static bool is_mark(const Node& node) { return node.op == &ops::kEnterAutoAxes && node.attrs.flag("if_other"); }
+
   // A mark that moves nothing; of what is asked for in a type it is what holds it.
   bool is_same_type(const Node& node, AxisSet typed) const {
-    if (node.op != &ops::kEnterAutoAxes || !node.attrs.flag("if_other")) return false;
+    if (!is_mark(node)) return false;
     const ValueId value = node.operands[0], like = node.operands[1];
     return value == like || (!asked_[std::size_t(value)] && spec(value, typed) == spec(like, typed));
   }
@@ -226,7 +232,8 @@ class GraphTyping {
   }
 
   bool has_other_type(ValueId value, const Spec& wanted, AxisSet typed) const {
-    return spec(value, typed) != wanted || repeated_[std::size_t(value)];
+    const auto actual = actual_.find(value);
+    return within(actual == actual_.end() ? specs_[std::size_t(value)] : actual->second, typed) != wanted || repeated_[std::size_t(value)];
   }
 
   void emit(Node node) {
@@ -492,6 +499,7 @@ class GraphTyping {
   const OpDef* constraint_ = nullptr;
   Graph typed_;
   std::vector<Spec> specs_;                                     // per value
+  std::map<ValueId, Spec> actual_;                              // of values that are taken to have another type
   std::vector<ValueId> now_;                                    // which value stands for one of `graph_`
   std::vector<bool> asked_, is_constant_, on_mesh_, repeated_;  // per value
   MeshSource source_ = MeshSource::kOperands;

@@ -113,23 +113,6 @@ Graph with_gradients_typed(Graph graph, std::size_t first, const std::vector<Val
   return graph;
 }
 
-// So has a tangent, wherever it lay: JAX's library is jitted, and takes tangents to be of the arguments' types. They are the parameters
-// behind those of the function.
-Graph with_tangents_typed(const Graph& graph, const std::vector<bool>& active, Where where) {
-  GraphBuilder b(graph.name);
-  std::vector<ValueId> params;
-  for (ValueId id : graph.params) params.push_back(b.param(graph.type(id)));
-  b.set_place(where, "jvp");
-  for (std::size_t i = 0, next = active.size(); i < active.size(); ++i)
-    if (active[i]) {
-      params[next] = b.emit1(ops::kEnterAutoAxes, {params[next], params[i]});
-      ++next;
-    }
-  b.set_place({}, "");
-  b.set_results(transform::emit_graph(b, graph, params));
-  return b.finish();
-}
-
 // Runs a backward pass whose gradients have the types of the arguments that are left.
 std::vector<Array> pulled_typed(Graph backward, std::vector<Array> params, const std::vector<Array>& like, Where where) {
   std::vector<ValueId> arguments;
@@ -177,8 +160,8 @@ WithTangents jvp_of(const ArrayFunction& function, const std::vector<Array>& arg
     if (options.active[i]) wanted.push_back(args[i].type());
   check_jvp_tangents(tangents, wanted, options);
   TracedBody body = capture(function, args, options.name, options.where);
+  if (are_typed(args, options)) body.graph = transform::with_typed_tangents(body.graph);
   Graph graph = transform::jvp(body.graph, active_of(options, body));
-  if (are_typed(args, options)) graph = with_tangents_typed(graph, active_of(options, body), options.where);
   std::vector<Array> all = run_graph_by_ops(graph, joined(joined(args, body.captured), tangents), options.where);
   WithTangents out;
   std::size_t count = body.graph.results.size(), next = count;

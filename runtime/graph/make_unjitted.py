@@ -14,6 +14,7 @@ import re
 import sys
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_NUM_CPU_DEVICES"] = "2"
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,6 +65,41 @@ def is_unjitted(name, function, compiled):
     return len(steps) > 1 or ("scipy" in function.__module__ and len(programs) == 1 and programs[0] in OF_LAX)
 
 
+def takers_of(jaxpr, taken):
+    return [equation for equation in jaxpr.eqns if any(any(v is given for given in taken) for v in equation.invars)]
+
+
+def is_traced_apart(function):
+    for arguments in tries():
+        try:
+            jaxpr = jax.make_jaxpr(lambda *given: function(*given))(*arguments).jaxpr
+        except Exception:  # whatever a function says of arguments that are not for it
+            continue
+        if takers := takers_of(jaxpr, jaxpr.invars):
+            return {each.primitive.name for each in takers} == {"jit"}
+    return False
+
+
+def is_inlined(function):
+    """Whether nothing is cut that comes of tangents that are cut, along either dimension, of values that are not."""
+    mesh = jax.make_mesh((2,), ("a",), axis_types=(jax.sharding.AxisType.Explicit,))
+    found = []
+    for spec in (("a", None), (None, "a")):
+        for arguments in tries():
+            if any(not hasattr(each, "dtype") or each.dtype != "float32" or each.ndim != 2 for each in arguments):
+                continue
+            cut = [jax.device_put(each, jax.NamedSharding(mesh, jax.P(*spec))) for each in arguments]
+            whole = [jax.device_put(each, jax.NamedSharding(mesh, jax.P())) for each in arguments]
+            try:
+                jaxpr = jax.make_jaxpr(lambda primals, tangents: jax.jvp(function, primals, tangents))(whole, cut).jaxpr
+            except Exception:  # as above
+                continue
+            takers = takers_of(jaxpr, jaxpr.invars[len(arguments):])
+            found.append(takers and not any("a" in str(out.aval.sharding.spec) for each in takers for out in each.outvars))
+            break
+    return bool(found) and all(found) and not is_traced_apart(function)
+
+
 class Compiled(logging.Handler):
     def __init__(self, names):
         super().__init__()
@@ -75,7 +111,9 @@ class Compiled(logging.Handler):
 
 
 def main():
-    if len(sys.argv) != 3:
+    kinds = {"--traced-apart": is_traced_apart, "--inlined": is_inlined}
+    kind = kinds.get(" ".join(sys.argv[3:]))
+    if len(sys.argv) != 3 + (kind is not None):
         sys.exit(__doc__)
     sys.path.append(sys.argv[2])
     scenarios = importlib.import_module("jax_scenarios")
@@ -85,12 +123,12 @@ def main():
     logger.setLevel(logging.DEBUG)
     logger.handlers, logger.propagate = [Compiled(compiled)], False
     found = set()
-    for name in re.findall(r"^\| `?([a-z0-9_.]+)`? \|", pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"), re.M):
+    for name in re.findall(r"^\| `?([a-z0-9_.]+)`?(?:, [^|]*)? \|", pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"), re.M):
         try:
             function = getattr(jax.nn, name) if name in ACTIVATIONS else scenarios.named(name)
         except AttributeError:  # it is no function of JAX's
             continue
-        if is_unjitted(name, function, compiled):
+        if kind(function) if kind else is_unjitted(name, function, compiled):
             found.add(name)
     print("\n".join(f'    "{name}",' for name in sorted(found)))
 

@@ -65,7 +65,8 @@ std::vector<Batched> row_batch(GraphBuilder& b, const BatchArgs& args) {
 }
 constexpr AttrDef kEnterAttrs[] = {
     {"is_gradient", AttrDef::Kind::kFlag, false, "what makes the first operand is told to make it so"},
-    {"if_other", AttrDef::Kind::kFlag, false, "a tangent or a cotangent of the second one: nothing happens where it has that type already"}};
+    {"if_other", AttrDef::Kind::kFlag, false, "a tangent or a cotangent of the second one: nothing happens where it has that type already"},
+    {"taken_as", AttrDef::Kind::kFlag, false, "it is taken to have that type, and is not moved"}};
 constexpr AttrDef kCutAttrs[] = {{"dim", AttrDef::Kind::kInteger, true, "the dimension that is cut"},
                                  {"like_dim", AttrDef::Kind::kInteger, true, "as this one of the second operand"}};
 

@@ -1,5 +1,8 @@
 #include "runtime/transform/typed_cotangents.h"
 
+#include <functional>
+
+#include "runtime/graph/unjitted.h"
 #include "runtime/ops/calls.h"
 #include "runtime/ops/conv_rules.h"
 #include "runtime/ops/primitives.h"
@@ -28,6 +31,24 @@ bool is_moved(const Node& node) {
          (node.operands.size() > 1 && node.op->elementwise && node.op != &ops::kSelect && node.op != &ops::kEnterAutoAxes);
 }
 
+// The graph with the operands of some nodes marked, in the bodies of loops and branches by `of_body`.
+Graph with_marks(const Graph& graph, const std::function<bool(const Node&)>& has_marks,
+                 const std::function<bool(const Node&, ValueId)>& is_marked, const std::function<Attrs(const Node&)>& attrs_of,
+                 Graph (*of_body)(const Graph&)) {
+  Graph marked = with_results_replaced(graph, has_marks, [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
+    const Attrs attrs = attrs_of(node);
+    std::vector<ValueId> operands;
+    for (ValueId id : node.operands)
+      operands.push_back(graph.type(id).rank() > 0 && is_marked(node, id) ? b.emit1(ops::kEnterAutoAxes, {renamed[id], renamed[id]}, attrs)
+                                                                          : renamed[id]);
+    return b.emit(*node.op, operands, node.attrs);
+  });
+  for (Node& node : marked.nodes)
+    if (const RegionKind kind = node.op->region; kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch)
+      node.attrs = with_changed_bodies(node, of_body);
+  return marked;
+}
+
 }  // namespace
 
 bool is_typed_as_itself(const Node& node) {
@@ -35,23 +56,30 @@ bool is_typed_as_itself(const Node& node) {
 }
 
 Graph with_typed_cotangents(const Graph& graph) {
-  Graph marked = with_replaced(
+  return with_marks(
       graph, [](const Node& node) { return is_told(node) || is_moved(node); },
-      [&](GraphBuilder& b, const Node& node, const Renaming& renamed) {
+      [&](const Node& node, ValueId id) {
+        const Node* made = producer_of(graph, id);
+        return made == nullptr || !is_repeated_for(node, *made);
+      },
+      [](const Node& node) {
         Attrs attrs{{"if_other", true}};
-        if (is_told(node)) attrs.set("is_gradient", true);
-        std::vector<ValueId> operands;
-        for (ValueId id : node.operands) {
-          const Node* made = producer_of(graph, id);
-          const bool is_value = graph.type(id).rank() > 0 && (made == nullptr || !is_repeated_for(node, *made));
-          operands.push_back(is_value ? b.emit1(ops::kEnterAutoAxes, {renamed[id], renamed[id]}, attrs) : renamed[id]);
-        }
-        return b.emit1(*node.op, operands, node.attrs);
-      });
-  for (Node& node : marked.nodes)
-    if (const RegionKind kind = node.op->region; kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch)
-      node.attrs = with_changed_bodies(node, with_typed_cotangents);
-  return marked;
+        return is_told(node) ? attrs.set("is_gradient", true) : attrs;
+      },
+      with_typed_cotangents);
+}
+
+Graph with_typed_tangents(const Graph& graph) {
+  return with_marks(
+      graph, [](const Node& node) { return is_traced_apart(node.user_op) || is_inlined(node.user_op); },
+      [&](const Node& node, ValueId id) {
+        const Node* made = producer_of(graph, id);
+        return made == nullptr || made->user_op != node.user_op || made->call != node.call;
+      },
+      [](const Node&) {
+        return Attrs{{"if_other", true}, {"taken_as", true}};
+      },
+      with_typed_tangents);
 }
 
 }  // namespace shardlab::transform
