@@ -34,12 +34,13 @@ Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
   return attrs.set("unconstrained", dims).set("replicated", whole);
 }
 
-// Whether JAX leaves a result to propagation, though its type says where it lies. Source: the lowerings in jax/_src/lax/lax.py that do not
-// call lower_with_sharding_in_types, and shard_map's.
+// Whether JAX leaves a result to propagation, though its type says where it lies. Source: the lowerings in jax/_src/lax/lax.py and
+// linalg.py that do not call lower_with_sharding_in_types, and shard_map's.
 bool is_left_open(const Node& node) {
   static constexpr std::array kOpen = {&ops::kEqual,        &ops::kNotEqual, &ops::kLess,  &ops::kLessEqual, &ops::kGreater,
                                        &ops::kGreaterEqual, &ops::kExp2,     &ops::kRound, &ops::kSign,      &ops::kSquare};
-  return node.op->region == RegionKind::kManual || std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
+  return node.op->region == RegionKind::kManual || node.op->name == "triangular_solve" ||
+         std::find(kOpen.begin(), kOpen.end(), node.op) != kOpen.end();
 }
 
 // A graph being typed, and the bodies of its nodes. Invariant: a value's spec may hold cuts by axes that are not typed where it is used;

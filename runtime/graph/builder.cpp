@@ -52,6 +52,13 @@ void GraphBuilder::order_results(const std::vector<ValueId>& results) {
       graph_.nodes[std::size_t(producer)].call_result = int(i) + 1;
 }
 
+void GraphBuilder::replace_result(const Node& node, ValueId value) {
+  const NodeId producer = value < 0 ? -1 : graph_.values[std::size_t(value)].producer;
+  if (node.call_result == 0 || producer < 0) return;
+  Node& made = graph_.nodes[std::size_t(producer)];
+  if (made.call == node.call && made.call_result == 0) made.call_result = node.call_result;
+}
+
 ValueId GraphBuilder::emit1(const OpDef& op, const std::vector<ValueId>& operands, Attrs attrs) {
   return emit(op, operands, std::move(attrs)).at(0);
 }

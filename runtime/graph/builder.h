@@ -43,6 +43,8 @@ class GraphBuilder {
   }
   // Says that calls give these values in this order.
   void order_results(const std::vector<ValueId>& results);
+  // Where the node's call gives its result in a known order, it gives this value in its place.
+  void replace_result(const Node& node, ValueId value);
   // What is emitted while it lives is a call of its own.
   class OpenCall {
    public:

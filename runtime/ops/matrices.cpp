@@ -194,7 +194,8 @@ Values expand_kron(GraphBuilder& b, const OpDef& op, Args args, const Attrs&) {
     result.push_back(left[d] * right[d]);
   }
   check_shape(op.name, result);
-  return {reshaped(b, binary(b, kMul, reshaped(b, xy[0], x), reshaped(b, xy[1], y)), result)};
+  const ValueId left_blocks = reshaped(b, xy[0], x), right_blocks = reshaped(b, xy[1], y);  // in this order, which cotangents take, too
+  return {reshaped(b, binary(b, kMul, left_blocks, right_blocks), result)};
 }
 
 // Each vector along a dimension of its own; "xy" exchanges the first two.

@@ -65,6 +65,7 @@ Graph with_results_replaced(const Graph& graph, const std::function<bool(const N
     b.set_place_of(node);
     const std::vector<ValueId> values = replacements(b, node, renamed);
     for (std::size_t i = 0; i < values.size(); ++i) renamed[node.results[i]] = values[i];
+    if (values.size() == 1) b.replace_result(node, values[0]);
   }
   b.set_place({}, "");
   b.set_results(renamed.of(graph.results));
