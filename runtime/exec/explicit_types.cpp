@@ -175,19 +175,29 @@ class GraphTyping {
     return is_typed && !is_constant_[std::size_t(id)] ? std::optional(spec(id, typed)) : std::nullopt;
   }
 
+  // In a scan's body at the scan's line, but not in the call that the scan is in: the body is no part of that.
+  static Node place_in_body(const Node& scan) {
+    Node place;
+    place.where = scan.where;
+    place.user_op = scan.user_op;
+    return place;
+  }
+
   // As JAX's slices of what it scans are.
   void hold_slices(const Scanned& scanned) {
+    const Node place = place_in_body(scanned.scan);
     for (std::size_t i = scanned.params; i < graph_.params.size(); ++i)
-      hold(scanned.scan, graph_.params[i], type_attrs(spec(graph_.params[i], around_), mesh_, around_));
+      hold(place, graph_.params[i], type_attrs(spec(graph_.params[i], around_), mesh_, around_));
   }
 
   // Rows of stacks that are not held yet. JAX reshapes each first, and holds that: what it is made of lies by itself.
   void hold_stacked(const Scanned& scanned) {
+    const Node place = place_in_body(scanned.scan);
     for (std::size_t i = scanned.results; i < graph_.results.size(); ++i) {
       const ValueId made = graph_.results[i];
       if (typed_.results[i] != made) continue;
-      const ValueId row = add_node(scanned.scan, &ops::kReshape, made, Attrs{{"shape", graph_.type(made).shape}});
-      typed_.results[i] = add_node(scanned.scan, constraint_, row, type_attrs(spec(made, around_), mesh_, around_));
+      const ValueId row = add_node(place, &ops::kReshape, made, Attrs{{"shape", graph_.type(made).shape}});
+      typed_.results[i] = add_node(place, constraint_, row, type_attrs(spec(made, around_), mesh_, around_));
     }
   }
 

@@ -102,8 +102,7 @@ bool is_type_mark(const Node& node) {
 bool is_for_transformations(const Graph& graph) {
   bool found = false;
   visit_nodes(graph, [&](const Node& node) {
-    found |= is_passed_on(node.op) || is_call(node.op) || is_square(node.op) || node.op == &ops::kCustomVjpTangents ||
-             is_type_mark(node);
+    found |= is_passed_on(node.op) || is_call(node.op) || is_square(node.op) || node.op == &ops::kCustomVjpTangents || is_type_mark(node);
   });
   return found;
 }
