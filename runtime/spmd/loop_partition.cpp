@@ -121,6 +121,25 @@ std::int64_t bytes_of(const RegionPlan& plan) {
   return bytes;
 }
 
+// What a program moves outside of branches.
+std::int64_t sure_bytes_of(const PartitionedProgram& program) {
+  std::int64_t bytes = 0;
+  for (const Step& step : program.steps) {
+    if (const auto* move = std::get_if<MoveStep>(&step)) bytes += wire_bytes_of(program, *move);
+    const auto* region = std::get_if<RegionStep>(&step);
+    if (region == nullptr) continue;
+    const Node& node = program.graph.nodes[std::size_t(region->node)];
+    if (node.op->region == RegionKind::kBranch) continue;
+    for (const auto& body : region->bodies) bytes += sure_bytes_of(*body) * trips_of(program.graph, node);
+  }
+  return bytes;
+}
+std::int64_t sure_bytes_of(const RegionPlan& plan) {
+  std::int64_t bytes = 0;
+  for (const auto& body : plan.bodies) bytes += sure_bytes_of(*body);
+  return bytes;
+}
+
 // What it takes more to move an operand into one form before a loop than into another: both from how it lies around the loop.
 std::int64_t bytes_before(const RegionContext& context, const Node& node, std::size_t operand, const Spec& now, const Spec& wanted) {
   const TensorType& type = context.graph.type(node.operands[operand]);
@@ -188,28 +207,31 @@ class LoopPlanner {
 
   void move_constant(std::size_t constant) {
     std::vector<Spec> forms = moved_forms(*plan_.bodies.back(), constant);
+    const std::size_t moved = forms.size();
     auto add = [&](Spec form) {
       if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(std::move(form));
     };
+    add(Spec(params_[constant].size()));
     if (loop_.runs_all) {
-      add(Spec(params_[constant].size()));
       for (Spec& form : welcome_forms_of(context_, node_, loop_, params_, constant)) add(std::move(form));
     }
-    for (const Spec& wanted : forms) {
-      if (wanted == params_[constant]) continue;
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      if (forms[i] == params_[constant]) continue;
       std::vector<Spec> others = params_;
-      others[constant] = wanted;
-      take_if_less(std::move(others), false);
+      others[constant] = forms[i];
+      take_if_less(std::move(others), false, i >= moved && !loop_.runs_all);
     }
   }
 
-  // Takes the plan in which the loop gets its operands in other forms where that moves fewer bytes; `as_many`: as many, too.
-  void take_if_less(std::vector<Spec> params, bool as_many) {
+  // Takes the plan in which the loop gets its operands in other forms where that moves fewer bytes; `as_many`: as many, too; `surely`:
+  // whichever branches run.
+  void take_if_less(std::vector<Spec> params, bool as_many, bool surely = false) {
     std::int64_t before = 0;
     for (std::size_t i = 0; i < loop_.consts; ++i) before += bytes_before(context_, node_, i, params_[i], params[i]);
     if (before > bytes_of(plan_) * loop_.trips) return;
     RegionPlan other = plan_in_forms(context_, node_, loop_, params);
-    const std::int64_t saved = (bytes_of(plan_) - bytes_of(other)) * loop_.trips;
+    std::int64_t saved = (bytes_of(plan_) - bytes_of(other)) * loop_.trips;
+    if (surely) saved = std::min(saved, (sure_bytes_of(plan_) - sure_bytes_of(other)) * loop_.trips);
     if (saved < before || (saved <= 0 && !as_many) || !may_do(other)) return;
     plan_ = std::move(other);
     params_ = std::move(params);
