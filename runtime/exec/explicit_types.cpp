@@ -104,6 +104,7 @@ class GraphTyping {
       specs_[std::size_t(node.results[0])] = specs_[std::size_t(node.operands[is_taken_as ? 1 : 0])];
       // What is inlined moves an operand by the type that it has, what is traced apart by the one that it is taken to have.
       if (is_taken_as && !is_traced_apart(node.user_op)) actual_[node.results[0]] = specs_[std::size_t(node.operands[0])];
+      is_constant_[std::size_t(node.results[0])] = is_constant_[std::size_t(node.operands[0])];
       now_[std::size_t(node.results[0])] = now_[std::size_t(node.operands[0])];
       return;
     }
