@@ -170,6 +170,26 @@ TEST(ExplicitTypes, FunctionsTakeAnOutSharding) {
   EXPECT_THAT(message_of([&] { dot(ones({2, 2}), ones({2, 2}), {.out_sharding = P("i")}); }), HasSubstr("there is no mesh for the spec"));
 }
 
+// As jax.lax.conv_general_dilated's: of what else is cut, an out_sharding says how the result lies.
+TEST(ExplicitTypes, AConvolutionIsCutAlongBatchAndSpaceAlone) {
+  const std::string told = "Please specify the output sharding via `out_sharding` parameter of `conv_general_dilated`";
+  Array kernel = placed({8, 2, 3}, P());
+  EXPECT_EQ(typeof_text(conv(placed({8, 2, 16}, P("i", None, "j")), kernel, {1}, "SAME")), "float32[8@i,8,16@j]");
+  EXPECT_THAT(message_of([&] { conv(placed({8, 2, 16}, P(None, "j")), kernel, {1}, "SAME"); }), HasSubstr(told));
+  EXPECT_THAT(message_of([&] { conv(placed({8, 2, 16}, P()), placed({8, 2, 3}, P("i")), {1}, "SAME"); }), HasSubstr(told));
+  EXPECT_EQ(typeof_text(conv_general_dilated(placed({8, 2, 16}, P(None, "j")), placed({8, 2, 3}, P("i")), {1}, "SAME",
+                                             {.out_sharding = P("j", "i")})),
+            "float32[8@j,8@i,16]");
+}
+
+// They lie there, once they have a type.
+TEST(ExplicitTypes, WhereJitsResultsAreToLieTellsNoTypes) {
+  Array x = placed({8, 16}, P("i", "j")), w = placed({16, 8}, P("j"));
+  auto f =
+      jit([](const Array& a, const Array& b) { return dot(a, b); }, JitOptions{.out_shardings = {NamedSharding(explicit_mesh(), P("i"))}});
+  EXPECT_THAT(message_of([&] { f(x, w); }), HasSubstr("ambiguous how the output should be sharded"));
+}
+
 TEST(ExplicitTypes, HoldInsideJitOpByOp) {
   auto f = jit([](const Array& a, const Array& b) { return sum(multiply(a, b), 1); });
   EXPECT_EQ(typeof_text(f(placed({8, 8}, P("i")), placed({8, 8}, P("i", "j")))), "float32[8@i]");
