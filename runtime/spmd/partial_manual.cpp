@@ -215,33 +215,38 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
   const GraphRef& body = node.attrs.bodies()[0];
   std::vector<Spec> params, results;
   RegionPlan plan;
-  // What a value is cut by outside that its parts can be cut by inside.
-  auto inside = [&](const Spec& outside, const Spec& manual_part, const Shape& shape) {
+  const BodyPropagation* found = context.bodies == nullptr ? nullptr : &context.bodies->at(0);
+  // What a value is cut by inside: as propagation found it there, which may be further than its form outside lets its parts be cut, or
+  // else by what cuts it outside.
+  const Graph& code = found == nullptr ? *body : found->graph;
+  auto inside = [&](ValueId value, const Spec& outside, const Spec& manual_part) {
+    const Shape& shape = code.type(value).shape;
+    if (found != nullptr) return even_prefix(found->values[std::size_t(value)], shape);
     std::vector<DimSharding> dims;
     for (Axes& axes : inner_part(outside, manual_part, manual)) dims.push_back({std::move(axes)});
     return even_prefix(ValueSharding(std::move(dims)), shape);
   };
   for (std::size_t i = 0; i < context.operands.size(); ++i) {
-    Spec spec = inside(context.operands[i], manual_operands[i], body->type(body->params[i]).shape);
+    Spec spec = inside(code.params[i], context.operands[i], manual_operands[i]);
     params.push_back(sub.down(spec));
     plan.operands.push_back(normalised(with_manual_part(manual_operands[i], spec)));
   }
   for (std::size_t i = 0; i < context.results.size(); ++i) {
-    Spec spec = inside(context.results[i], manual_results[i], body->type(body->results[i]).shape);
+    Spec spec = inside(code.results[i], context.results[i], manual_results[i]);
     results.push_back(sub.down(spec));
     plan.results.push_back(normalised(with_manual_part(manual_results[i], spec)));
   }
   PropagationInput input{nullptr, sub.mesh(), {params.begin(), params.end()}, {results.begin(), results.end()}};
   const PartitionOptions options{.lighten = context.for_bodies.lighten, .scatters_whole = true};
   auto planned = [&] {
-    if (context.bodies == nullptr) {
+    if (found == nullptr) {
       const Graph graph = with_sub_constraints(*body, sub);
       input.graph = &graph;
       return partition(input, options);
     }
-    const BodyPropagation found = with_sub_axes(context.bodies->at(0), sub);
-    input.graph = &found.graph;
-    return partition(input, propagated_body(found, params, results), options);
+    const BodyPropagation lowered = with_sub_axes(*found, sub);
+    input.graph = &lowered.graph;
+    return partition(input, propagated_body(lowered, params, results), options);
   };
   plan.bodies.push_back(std::make_shared<const PartitionedProgram>(lifted(planned(), context.mesh, sub)));
   return plan;

@@ -41,7 +41,8 @@ int asked_count(const Question& q) {
   return count;
 }
 
-// Backwards through the iterations: cotangents of constants are summed up on the way, those of the carry carried.
+// Backwards through the iterations: cotangents of constants are summed up on the way, each added to what came before (JAX's order), those
+// of the carry carried.
 std::vector<ValueId> transpose_scan(GraphBuilder& b, const Question& q) {
   LoopParts parts = loop_parts(q.node);
   const Graph& body = *q.node.attrs.bodies()[0];
@@ -78,11 +79,9 @@ std::vector<ValueId> transpose_scan(GraphBuilder& b, const Question& q) {
   known.insert(known.end(), known_xs.begin(), known_xs.end());
   cotangents.insert(cotangents.end(), ys.begin(), ys.end());
   Graph linear = reordered(body, asked_first(q, 0));
-  std::vector<ValueId> found = emit_transpose(inner, linear, asked_count(q), known, cotangents);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    if (i < sums.size())
-      found[i] = ops::add_tangents(inner, sums[i], found[i]);
-    else if (i < sums.size() + carry.size())
+  std::vector<ValueId> found = emit_transpose(inner, linear, asked_count(q), known, cotangents, sums);
+  for (std::size_t i = sums.size(); i < found.size(); ++i) {
+    if (i < sums.size() + carry.size())
       found[i] = ops::instantiated(inner, found[i], inner.type(carry[i - sums.size()]));
     else
       found[i] = ops::instantiated(inner, found[i], linear.type(linear.params[i]));

@@ -131,7 +131,7 @@ class Transposer {
 }  // namespace
 
 std::vector<ValueId> emit_transpose(GraphBuilder& b, const Graph& linear, int asked, const std::vector<ValueId>& known,
-                                    const std::vector<ValueId>& cotangents) {
+                                    const std::vector<ValueId>& cotangents, const std::vector<ValueId>& begun) {
   SL_CHECK(std::size_t(asked) + known.size() == linear.params.size(), "{} values for {} parameters", std::size_t(asked) + known.size(),
            linear.params.size());
   SL_CHECK(cotangents.size() == linear.results.size(), "{} cotangents for {} results", cotangents.size(), linear.results.size());
@@ -143,6 +143,7 @@ std::vector<ValueId> emit_transpose(GraphBuilder& b, const Graph& linear, int as
       transposer.know(linear.params[i], known[i - std::size_t(asked)]);
   }
   transposer.compute_known();
+  for (std::size_t i = 0; i < begun.size(); ++i) transposer.add(linear.params[i], begun[i]);
   for (std::size_t i = 0; i < cotangents.size(); ++i) transposer.add(linear.results[i], cotangents[i]);
   transposer.run();
   std::vector<ValueId> result;
