@@ -21,6 +21,7 @@ import expressions
 import functions
 import groups
 import idioms
+import invariants
 import loops
 import lookups
 import medleys
@@ -41,7 +42,7 @@ import wide
 from draw import MESHES, RARE_MESHES, Draw, DrawLong
 
 KINDS = {module.__name__: module.program
-         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
+         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, invariants, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
                         products, rearrangements, recurrent, shapes, slices, transforms, two_meshes, unplaced, wide)}
 
 

@@ -64,7 +64,7 @@ class Body:
         fns = [f"choice{len(draw.functions)}{each}" for each in "ab"]
         for each in fns:
             draw.functions[each] = None  # its name is taken
-            steps = Body(draw, self.shape, self.weights, self.depth + 1).extended(draw.of(1, 2))
+            steps = type(self)(draw, self.shape, self.weights, self.depth + 1).extended(draw.of(1, 2))
             draw.functions[each] = {"params": ["v", *self.weights], "body": steps, "results": ["v"]}
         self.add(step("c", "sum", "v"), step("c", "greater", "c", draw.of(0.3, -0.3, 1.0)), step("v", "cond", "c", "v", *self.weights, fns=fns))
 
@@ -77,14 +77,14 @@ def given(draw):
     return shape, weights, draw.of(2, 3, 4, 8)
 
 
-def scan(draw, name):
+def scan(draw, name, body_of=Body):
     shape, weights, length = given(draw)
     rows = draw.of([shape[0], shape[1]], [shape[1]], [1, shape[1]])
     draw.argument("xs", [length, *rows])
     is_const = draw.is_true(0.5)
     stacks = draw.is_true(0.6)
     start = [step("v", draw.of("add", "mul"), "v", "x")] if draw.is_true(0.5) else []
-    body = Body(draw, shape, weights)
+    body = body_of(draw, shape, weights)
     steps = start + body.extended(draw.of(1, 2, 3)) + ([] if start else [step("v", "add", "v", "x")])
     stacked, new = draw.of((["v"], shape), (["r"], [shape[0]]), (["t"], shape[::-1]))
     if stacks:

@@ -89,7 +89,11 @@ Attrs with_changed_bodies(const Node& node, Graph (*change)(const Graph&)) {
 
 namespace {
 
-bool is_passed_on(const OpDef* op) { return op == &ops::kStopGradient || op == &ops::kCheckpointName || op == &ops::kPassedAgain; }
+// An exchange within groups of one device is none, as in JAX's lowering.
+bool is_passed_on(const Node& node) {
+  return node.op == &ops::kStopGradient || node.op == &ops::kCheckpointName || node.op == &ops::kPassedAgain ||
+         (node.op == &ops::kAllToAll && node.attrs.integer("axis_size") == 1);
+}
 // A product of its own for derivatives (x * x has two), which XLA knows as any other.
 bool is_square(const OpDef* op) { return op == &ops::kSquare; }
 bool is_call(const OpDef* op) {
@@ -102,7 +106,7 @@ bool is_type_mark(const Node& node) {
 bool is_for_transformations(const Graph& graph) {
   bool found = false;
   visit_nodes(graph, [&](const Node& node) {
-    found |= is_passed_on(node.op) || is_call(node.op) || is_square(node.op) || node.op == &ops::kCustomVjpTangents || is_type_mark(node);
+    found |= is_passed_on(node) || is_call(node.op) || is_square(node.op) || node.op == &ops::kCustomVjpTangents || is_type_mark(node);
   });
   return found;
 }
@@ -148,7 +152,7 @@ class Inliner {
   }
 
   std::vector<ValueId> emit_node(GraphBuilder& b, const Node& node, const std::vector<ValueId>& operands, const CallRef& call) const {
-    if (is_passed_on(node.op)) return operands;
+    if (is_passed_on(node)) return operands;
     if (is_square(node.op)) {
       b.set_place_of(node, call);
       return b.emit(ops::kMul, {operands[0], operands[0]});

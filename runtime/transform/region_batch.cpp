@@ -182,8 +182,8 @@ BatchAxis on_each_device(const Node& node, const BatchAxis& axis) {
   const auto& manual = node.attrs.strings("axis_names");
   const auto &in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
   const Mesh& mesh = (in.empty() ? out : in).at(0).mesh();
-  for (const std::string& name : axis.mesh_axes)
-    if (std::find(manual.begin(), manual.end(), name) == manual.end())
+  for (const std::string& name : axis.mesh_axes)  // one of a single device is as good as manual
+    if (mesh.axis_size(*mesh.axis_index(name)) > 1 && std::find(manual.begin(), manual.end(), name) == manual.end())
       throw_user_error("vmap spmd_axis_name '{}' must be an axis marked as manual of the shard_map inside, whose axis_names are {{{}}}",
                        name, fmt::join(manual, ", "));
   BatchAxis part{.size = axis.size, .name = axis.name, .device_axes = axis.mesh_axes};

@@ -6,6 +6,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/region_bodies.h"
+#include "runtime/transform/scan_invariants.h"
 #include "runtime/transform/varying.h"
 #include "runtime/transform/wide_types.h"
 
@@ -75,50 +76,62 @@ RegionSplit split_scan(GraphBuilder& b, const Node& node, const std::vector<Valu
   split->finish(is_linear);
   const Linearized& cut = split->cut();
 
+  // What is known, as a scan of its own, which gives residuals besides.
+  auto is_const = [&](int param) { return param >= 0 && std::size_t(param) < parts.consts; };
+  auto is_x = [&](int param) { return param >= 0 && std::size_t(param) >= parts.first_x(); };
+  std::vector<ValueId> results = cut.results, residuals(cut.residuals.size(), kZero);  // of the latter those that are passed as they are
+  for (std::size_t i = 0; i < residuals.size(); ++i) {
+    const int param = split->param_of(cut.residuals[i]);
+    if (is_const(param) || is_x(param))
+      residuals[i] = known[std::size_t(param)];
+    else
+      results.push_back(cut.residuals[i]);
+  }
+  split->builder().set_results(results);
+  std::vector<ValueId> known_consts, others;
+  std::size_t known_carry = 0;
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    if (unknown[i]) continue;
+    (i < parts.consts ? known_consts : others).push_back(known[i]);
+    known_carry += i >= parts.consts && i < parts.first_x();
+  }
+  const HoistedBody hoisted = with_invariants_before(b, split->builder().finish(), known_consts, cut.results.size());
+  known_consts.insert(known_consts.end(), hoisted.more_consts.begin(), hoisted.more_consts.end());
+  std::vector<ValueId> made;
+  if (!hoisted.body.results.empty()) {
+    std::vector<ValueId> operands = known_consts;
+    operands.insert(operands.end(), others.begin(), others.end());
+    Attrs attrs = with_parts(node, known_consts.size(), known_carry);
+    with_place(b, node, [&] { made = b.emit(*node.op, operands, attrs.set("bodies", Bodies{body_ref(hoisted.body)})); });
+  }
   RegionSplit out;
+  place_results(out, is_linear, made);
+
   // The linear body's parameters in the order of a scan's: unknown ones by kind, then residuals, which the cut has last.
   std::vector<std::size_t> consts, carry, xs;
   std::vector<RegionSplit::LinearOperand> const_operands, carry_operands, x_operands;
   std::size_t number = 0;
-  for (std::size_t i = 0; i < unknown.size(); ++i) {
-    if (!unknown[i]) continue;
-    RegionSplit::LinearOperand operand =
-        known[i] == kZero ? RegionSplit::LinearOperand{int(i), kZero} : RegionSplit::LinearOperand{-1, known[i]};
-    bool is_const = i < parts.consts, is_carry = !is_const && i < parts.first_x();
+  auto add = [&](bool is_const, bool is_carry, RegionSplit::LinearOperand operand) {
     (is_const ? consts : is_carry ? carry : xs).push_back(number++);
     (is_const ? const_operands : is_carry ? carry_operands : x_operands).push_back(operand);
+  };
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    if (!unknown[i]) continue;
+    const bool is_first = i < parts.consts;
+    add(is_first, !is_first && i < parts.first_x(),
+        known[i] == kZero ? RegionSplit::LinearOperand{int(i), kZero} : RegionSplit::LinearOperand{-1, known[i]});
   }
-  std::vector<ValueId> results = cut.results;
-  std::vector<std::size_t> stacked_at;  // in x_operands
-  for (ValueId residual : cut.residuals) {
-    int param = split->param_of(residual);
-    bool is_const = param >= 0 && std::size_t(param) < parts.consts;
-    bool is_x = param >= 0 && std::size_t(param) >= parts.first_x();
-    (is_const ? consts : xs).push_back(number++);
-    if (is_const || is_x) {
-      (is_const ? const_operands : x_operands).push_back({-1, known[std::size_t(param)]});
-    } else {
-      stacked_at.push_back(x_operands.size());
-      x_operands.push_back({-1, kZero});
-      results.push_back(residual);
+  auto kept = hoisted.kept.begin();
+  auto stacked = made.begin() + std::ptrdiff_t(cut.results.size());
+  for (std::size_t i = 0; i < residuals.size(); ++i) {
+    const int param = split->param_of(cut.residuals[i]);
+    if (residuals[i] != kZero) {
+      add(is_const(param), false, {-1, residuals[i]});
+      continue;
     }
+    const ValueId before = *kept++;
+    add(before != kZero, false, {-1, before != kZero ? before : *stacked++});
   }
-  std::vector<ValueId> made;
-  if (!results.empty()) {
-    std::vector<ValueId> operands;
-    std::size_t known_consts = 0, known_carry = 0;
-    for (std::size_t i = 0; i < unknown.size(); ++i) {
-      if (unknown[i]) continue;
-      operands.push_back(known[i]);
-      known_consts += i < parts.consts;
-      known_carry += i >= parts.consts && i < parts.first_x();
-    }
-    split->builder().set_results(results);
-    Attrs attrs = with_parts(node, known_consts, known_carry);
-    made = b.emit(*node.op, operands, attrs.set("bodies", Bodies{body_ref(split->builder().finish())}));
-  }
-  for (std::size_t i = 0; i < stacked_at.size(); ++i) x_operands[stacked_at[i]].residual = made.at(cut.results.size() + i);
-  place_results(out, is_linear, made);
 
   std::vector<std::size_t> order = consts;
   order.insert(order.end(), carry.begin(), carry.end());

@@ -51,21 +51,30 @@ void Split::cut_region(const Node& node) {
   linear_nodes_.push_back(&made_.back());
 }
 
-// A residual, but for single numbers, which each half has of its own, as in JAX.
+// A residual, but for single numbers and what repeats them, which each half has of its own, as in JAX.
 ValueId Split::needed_of_known(ValueId id, std::vector<ValueId>& residuals) {
-  const Graph& known = b_.graph();
-  const Value& value = known.values[std::size_t(known_[id])];
-  if (value.producer >= 0 && value.type.rank() == 0)
-    if (const Node& node = known.nodes[std::size_t(value.producer)]; node.op == &ops::kConstant)
-      return rest_.emit1(ops::kConstant, {}, node.attrs);
+  if (const ValueId number = number_again(known_[id]); number != kZero) return number;
   residuals.push_back(known_[id]);
   return rest_.param(source_.type(id));
+}
+
+// A number of the builder, or one in other shapes, in the linear graph; kZero of other values.
+ValueId Split::number_again(ValueId id) {
+  const Graph& known = b_.graph();
+  const Value& value = known.values[std::size_t(id)];
+  if (value.producer < 0) return kZero;
+  const Node& node = known.nodes[std::size_t(value.producer)];
+  if (node.op == &ops::kConstant) return value.type.rank() == 0 ? rest_.emit1(ops::kConstant, {}, node.attrs) : kZero;
+  if (node.op != &ops::kReshape && node.op != &ops::kBroadcastInDim) return kZero;
+  const ValueId operand = number_again(node.operands[0]);
+  return operand == kZero ? kZero : rest_.emit1(*node.op, {operand}, node.attrs);
 }
 
 Linearized Split::finish(const std::vector<ValueId>& results, const std::vector<ValueId>& tangents) {
   Linearized out;
   out.results = known_.of(results);
   for (const Node* node : needed(tangents)) {
+    rest_.set_place_of(*node);
     for (ValueId id : node->operands)
       if (!varies(id) && linear_[id] == kZero) linear_[id] = needed_of_known(id, out.residuals);
     emit_node(rest_, *node, linear_);

@@ -32,6 +32,7 @@ class Split {
   void cut_region(const Node& node);
   std::vector<const Node*> needed(const std::vector<ValueId>& tangents) const;
   ValueId needed_of_known(ValueId id, std::vector<ValueId>& residuals);
+  ValueId number_again(ValueId id);
 
   GraphBuilder& b_;
   Graph source_;
