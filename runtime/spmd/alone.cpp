@@ -2,6 +2,7 @@
 
 #include "runtime/spmd/gathered.h"
 #include "runtime/spmd/layout.h"
+#include "runtime/spmd/prepare.h"
 #include "runtime/spmd/ways.h"
 #include "runtime/spmd/work.h"
 
@@ -19,9 +20,18 @@ struct Price {
   auto operator<=>(const Price&) const = default;
 };
 
+// Whether a node takes a part of a value that others use, too.
+bool may_share_operand(const Problem& problem, NodeId n, const Uses& uses) {
+  const Node& node = problem.node(n);
+  return node.op->needs != nullptr && node.operands.size() == 1 && problem.is_planned(n) &&
+         uses[std::size_t(node.operands[0])].size() > 1 &&
+         problem.type(node.results[0]).elements() < problem.type(node.operands[0]).elements();
+}
+
 class AlonePlanner {
  public:
-  AlonePlanner(Emitter& emitter, InPlace in_place) : emitter_(emitter), problem_(emitter.problem()), in_place_(in_place) {}
+  AlonePlanner(Emitter& emitter, InPlace in_place)
+      : emitter_(emitter), problem_(emitter.problem()), in_place_(in_place), uses_(uses_of(problem_.graph())) {}
 
   void run() {
     for (NodeId n = 0; n < NodeId(problem_.graph().nodes.size()); ++n) {
@@ -33,6 +43,8 @@ class AlonePlanner {
   }
 
  private:
+  bool is_always_in_place() const { return in_place_ == InPlace::kAlways || in_place_ == InPlace::kAlwaysWithSlices; }
+
   std::vector<Spec> wanted(NodeId n) const {
     std::vector<Spec> specs;
     for (ValueId id : problem_.node(n).results) specs.push_back(problem_.kept(id));
@@ -46,7 +58,8 @@ class AlonePlanner {
     const bool in_place = is_unary(node) && (in_place_ != InPlace::kWhereCheapest || widens(problem_, node));
     if (auto allowed = allowed_work(problem_, n, candidates, in_place))
       std::erase_if(candidates, [&](const Candidate& way) { return way.work > *allowed; });
-    if (in_place_ == InPlace::kAlways && node.op->elementwise) keep_in_place(n, candidates);
+    if (is_always_in_place() && node.op->elementwise) keep_in_place(n, candidates);
+    if (in_place_ == InPlace::kAlwaysWithSlices && may_share_operand(problem_, n, uses_)) take_whole(n, candidates);
     if (!is_heavy(problem_.graph(), problem_.node(n)))
       for (Candidate& way : candidates) way.work = 0;
     std::vector<Candidate> best;
@@ -78,6 +91,15 @@ class AlonePlanner {
     const std::vector<Spec> in_place = wanted(n);
     auto is_elsewhere = [&](const Candidate& way) { return way.results != in_place; };
     if (!std::all_of(candidates.begin(), candidates.end(), is_elsewhere)) std::erase_if(candidates, is_elsewhere);
+  }
+
+  // Leaves the way by which a slice takes its whole operand, where there is one.
+  void take_whole(NodeId n, std::vector<Candidate>& candidates) const {
+    const std::vector<Spec> in_place = wanted(n);
+    auto found = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& way) {
+      return way.results == in_place && way.partial.empty() && (way.windows.empty() || way.windows[0].empty());
+    });
+    if (found != candidates.end()) candidates = {*found};
   }
 
   // Without planning the moves.
@@ -157,9 +179,17 @@ class AlonePlanner {
   Emitter& emitter_;
   Problem& problem_;
   InPlace in_place_;
+  const Uses uses_;
 };
 
 }  // namespace
+
+bool has_shared_slices(const Problem& problem) {
+  const Uses uses = uses_of(problem.graph());
+  for (NodeId n = 0; n < NodeId(problem.graph().nodes.size()); ++n)
+    if (may_share_operand(problem, n, uses)) return true;
+  return false;
+}
 
 void plan_alone(Emitter& emitter, InPlace in_place) { AlonePlanner(emitter, in_place).run(); }
 

@@ -59,6 +59,7 @@ class WayLister {
     for (const Spec& result : {kept, cut_as_operands()})
       if (std::none_of(ways_.begin(), ways_.end(), [&](const Candidate& way) { return way.results[0] == result; })) add(result);
     if (node_.op->reduction && rule_.present) add_partial_ways(kept);
+    add_way_of_whole(kept);
     return std::move(ways_);
   }
 
@@ -89,6 +90,23 @@ class WayLister {
       }
     }
     return result;
+  }
+
+  // A slice of its whole operand cut as the slice lies, which other slices may share; XLA knows no other way.
+  void add_way_of_whole(const Spec& result) {
+    if (node_.operands.size() != 1 || !rule_.present || !only_rearranges(problem_.graph(), node_)) return;
+    const auto found = std::find_if(ways_.begin(), ways_.end(), [&](const Candidate& way) { return way.results[0] == result; });
+    if (found == ways_.end() || found->windows[0].empty()) return;
+    const std::vector<Axes> whole(rule_.factors.size());
+    const Spec operand = normalised(shared_cut(rule_, result, whole, 0));
+    const std::vector<Box> boxes = boxes_of(problem_.type(node_.operands[0]).shape, operand, problem_.mesh());
+    if (!std::equal(boxes.begin(), boxes.end(), found->windows[0].begin(),
+                    [](const Box& box, const Box& window) { return contains(box, window); }))
+      return;
+    Candidate way = *found;
+    way.operands[0] = operand;
+    way.windows[0].clear();
+    ways_.push_back(std::move(way));
   }
 
   // Parts of the result by the index map, and partial results along what is contracted: those that the rule alone does not have.

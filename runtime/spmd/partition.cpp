@@ -83,9 +83,11 @@ bool does_no_more(Problem& problem, const PartitionedProgram& plan, const Partit
 PartitionedProgram planned(Problem& problem, const PartitionOptions& options) {
   PartitionedProgram program = planned_alone(problem, options, options.search ? InPlace::kWhereCheapest : InPlace::kOfOneOperand);
   if (!options.search || program.wire_bytes == 0) return program;
-  if (PartitionedProgram in_place = planned_alone(problem, options, InPlace::kAlways);
-      is_less(problem.graph(), in_place, program) && does_no_more(problem, in_place, program))
-    program = std::move(in_place);
+  for (InPlace each : {InPlace::kAlways, InPlace::kAlwaysWithSlices}) {
+    if (each == InPlace::kAlwaysWithSlices && !has_shared_slices(problem)) continue;
+    PartitionedProgram in_place = planned_alone(problem, options, each);
+    if (is_less(problem.graph(), in_place, program) && does_no_more(problem, in_place, program)) program = std::move(in_place);
+  }
   if (auto together = planned_together(problem, options);
       together && (is_less(problem.graph(), *together, program) || does_less(problem, *together, program)))
     program = std::move(*together);

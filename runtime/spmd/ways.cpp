@@ -78,9 +78,10 @@ bool sums_in_groups(const FactorRule& rule) {
          });
 }
 
-// Into how many parts XLA cuts such a convolution: by the groups of the left operand where that is cut along groups alone and the result is
-// cut so, too, or the kernel's features of one group into as many parts (it takes both for one dimension that is summed over); and then by
-// the batch as far as operand and result are cut alike. Source: XLA's convolution_handler.cc, and its modules.
+// Into how many parts XLA cuts such a convolution: by the groups of the left operand where that is cut along groups alone, the kernel's
+// features of one group are cut to single ones (it takes both for one dimension that is summed over), and the result is cut as the left
+// operand is, or the kernel into as many parts, or the left operand over all devices; and then by the batch as far as operand and result
+// are cut alike. Source: XLA's convolution_handler.cc, and its modules.
 std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms) {
   const FactorRule& rule = op.rule;
   const Projection left = project(forms[0], rule.operands[0], rule.factors), kernel = project(forms[1], rule.operands[1], rule.factors),
@@ -100,12 +101,35 @@ std::int64_t parts_in_groups(const OpShape& op, const std::vector<Spec>& forms, 
         std::find(rule.operands[1].begin(), rule.operands[1].end(), std::vector<int>{dim[1]}) != rule.operands[1].end() &&
         std::any_of(rule.operands[1].begin(), rule.operands[1].end(),
                     [&](const std::vector<int>& other) { return other.size() == 2 && other[0] == dim[0]; });
-    const bool is_cut_alike =
-        is_of_groups && (axes_of(result, dim[0]) == axes || shardlab::part_count(axes) == shardlab::part_count(atoms) ||
-                         shardlab::part_count(axes_of(kernel, dim[1])) == shardlab::part_count(axes));
-    if (is_cut_alike && axes_of(left, dim[1]).empty()) parts *= shardlab::part_count(axes);
+    if (!is_of_groups || !axes_of(left, dim[1]).empty()) continue;
+    const std::int64_t left_parts = shardlab::part_count(axes), kernel_parts = shardlab::part_count(axes_of(kernel, dim[1]));
+    const bool has_single_features = kernel_parts == rule.factors[std::size_t(dim[1])].size;
+    const bool is_cut_alike = axes_of(result, dim[0]) == axes || left_parts == shardlab::part_count(atoms) || left_parts == kernel_parts;
+    if (has_single_features && is_cut_alike) parts *= left_parts;
   }
   return parts > 1 ? parts * batches : 1;
+}
+
+// Into how many parts XLA cuts a convolution in groups of one feature, however its result is cut: by the groups of the left operand, and by
+// those of the kernel where that is cut along groups alone, over all devices or beside a left operand that is cut, too.
+std::int64_t parts_of_single_features(const Node& node, const OpShape& op, const std::vector<Spec>& forms, const Axes& atoms) {
+  if (node.attrs.integer("feature_group_count", 1) == 1) return 1;
+  const FactorRule& rule = op.rule;
+  const Projection left = project(forms[0], rule.operands[0], rule.factors), kernel = project(forms[1], rule.operands[1], rule.factors);
+  auto parts_of = [](const Projection& tensor, int factor) {
+    const FactorSharding* sharding = find(tensor, factor);
+    return sharding == nullptr ? 1 : shardlab::part_count(sharding->axes);
+  };
+  std::int64_t parts = 1;
+  for (const std::vector<int>& dim : rule.operands[0])
+    for (const std::vector<int>& other : rule.operands[1]) {
+      if (dim.empty() || other.empty() || dim[0] != other[0] || rule.factors[std::size_t(dim[0])].kind != FactorKind::kPass) continue;
+      parts = std::max(parts, parts_of(left, dim[0]));
+      const std::int64_t of_kernel = parts_of(kernel, other[0]);
+      const bool is_of_groups_alone = other.size() < 2 || parts_of(kernel, other[1]) == 1;
+      if (is_of_groups_alone && (of_kernel == shardlab::part_count(atoms) || part_count(forms[0]) > 1)) parts = std::max(parts, of_kernel);
+    }
+  return parts;
 }
 
 // Such convolutions sum up no parts in XLA's modules.
@@ -337,6 +361,7 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
   }
   const std::int64_t product = node.op->reduction ? product_work(problem, node, shape, kept) : std::numeric_limits<std::int64_t>::max();
   const std::int64_t in_groups = sums_in_groups(shape.rule) ? parts_in_groups(shape, kept, problem.atoms()) : 0;
+  const std::int64_t in_single_groups = parts_of_single_features(node, shape, even, problem.atoms());
   if (as_results_lie && node.op->elementwise)
     for (std::vector<Spec>* forms : {&kept, &even})
       for (std::size_t i = 0; i < node.operands.size(); ++i) (*forms)[i].assign((*forms)[i].size(), {});
@@ -399,7 +424,8 @@ std::optional<std::int64_t> allowed_work(Problem& problem, NodeId id, const std:
     const std::int64_t in_propagated = local_elements(elements, problem.propagated_form(result));
     for (const Candidate& way : ways) {
       if (!way.partial.empty() || way.results[0] != problem.kept(result)) continue;
-      const std::int64_t in_xla = in_groups > 0 ? element_count(elements) / in_groups : std::min(in_kept, in_propagated);
+      const std::int64_t in_xla = in_groups > 0 ? element_count(elements) / in_groups
+                                                : std::min({in_kept, in_propagated, element_count(elements) / in_single_groups});
       const std::int64_t work = way.work / in_kept * in_xla;
       allowed = node.op->reduction ? work : std::min(allowed, work);
     }
