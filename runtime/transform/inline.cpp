@@ -101,7 +101,8 @@ bool is_call(const OpDef* op) {
 }
 // Of types alone, which per-device code has none of.
 bool is_type_mark(const Node& node) {
-  return node.op == &ops::kCutAsBatch || (node.op == &ops::kEnterAutoAxes && node.attrs.flag("if_other"));
+  return node.op == &ops::kCutAsBatch ||
+         (node.op == &ops::kEnterAutoAxes && (node.attrs.flag("if_other") || node.attrs.flag("is_gradient")));
 }
 bool is_for_transformations(const Graph& graph) {
   bool found = false;
