@@ -211,8 +211,9 @@ class LoopPlanner {
     auto add = [&](Spec form) {
       if (std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(std::move(form));
     };
-    add(Spec(params_[constant].size()));
-    if (loop_.runs_all) {
+    const bool is_for_loops = is_constant_of_loops(constant);
+    if (!is_for_loops) add(Spec(params_[constant].size()));
+    if (!is_for_loops && loop_.runs_all) {
       for (Spec& form : welcome_forms_of(context_, node_, loop_, params_, constant)) add(std::move(form));
     }
     for (std::size_t i = 0; i < forms.size(); ++i) {
@@ -221,6 +222,19 @@ class LoopPlanner {
       others[constant] = forms[i];
       take_if_less(std::move(others), false, i >= moved && !loop_.runs_all);
     }
+  }
+
+  // Whether the body uses a constant for loops of its own alone, as a constant of theirs: these have tried its forms, and what they chose
+  // is moved in the body.
+  bool is_constant_of_loops(std::size_t constant) const {
+    const Graph& body = context_.bodies != nullptr ? context_.bodies->back().graph : *node_.attrs.bodies().back();
+    const ValueId id = body.params[constant];
+    if (std::find(body.results.begin(), body.results.end(), id) != body.results.end()) return false;
+    return std::all_of(body.nodes.begin(), body.nodes.end(), [&](const Node& user) {
+      const bool is_loop = user.op->region == RegionKind::kScan || user.op->region == RegionKind::kWhile;
+      const auto consts = user.operands.begin() + (is_loop ? std::ptrdiff_t(user.attrs.integer("num_consts", 0)) : 0);
+      return std::find(consts, user.operands.end(), id) == user.operands.end();
+    });
   }
 
   // Takes the plan in which the loop gets its operands in other forms where that moves fewer bytes; `as_many`: as many, too; `surely`:
