@@ -22,7 +22,7 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   const std::string& reducer = attrs.string("reducer");
   if (reducer != "sum" && reducer != "prod" && reducer != "max" && reducer != "min")
     throw_user_error("{}: reducer is '{}', wanted sum, prod, max or min", op.name, reducer);
-  if (types[0].dtype == DType::kBool) throw_user_error("{} does not accept dtype bool; convert it", op.name);
+  if (types[0].dtype == DType::kBool) throw_user_error("operand to {}_{} must have a number dtype, got bool; convert it", op.name, reducer);
   return {{types[0].dtype, window_results(op.name, types[0].shape, attrs)}};
 }
 
@@ -272,7 +272,11 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   List base = list_or(op, attrs, "base_dilation", rank, 1), dilation = list_or(op, attrs, "window_dilation", rank, 1);
   for (std::size_t d = 0; d < rank; ++d) windows.push_back({sizes[d], strides[d], 0, 0, base[d], dilation[d]});
   set_padding(op, attrs, shape, windows, 0, rank);
-  return b.emit(op, {x}, window_attrs(attrs.has("reducer") ? attrs.string("reducer") : "sum", windows));
+  const std::string reducer = attrs.has("reducer") ? attrs.string("reducer") : "sum";
+  const bool is_order_of_truths = b.type(x).dtype == DType::kBool && (reducer == "max" || reducer == "min");
+  if (is_order_of_truths) x = converted(b, x, DType::kUint8);
+  const ValueId result = b.emit1(op, {x}, window_attrs(reducer, windows));
+  return {is_order_of_truths ? converted(b, result, DType::kBool) : result};
 }
 
 // Source: flax.linen's pools: [batch…, spatial…, features], windows over the spatial dimensions.
