@@ -240,8 +240,9 @@ ValueId gathered_updates(GraphBuilder& b, const TransposeArgs& args, ValueId fro
   ValueId above = b.emit1(kGreaterEqual, {indices, filled(b, type, 0.0)});
   ValueId below = b.emit1(kLessEqual, {indices, greatest_starts(b, type, dims, operand, sizes)});
   ValueId is_kept = b.emit1(kReduceAnd, {b.emit1(kAnd, {above, below})}, Attrs{{"axes", std::vector<std::int64_t>{type.rank() - 1}}});
-  ValueId mask =
-      b.emit1(kBroadcastInDim, {is_kept}, Attrs{{"shape", updates.shape}, {"dims", integers_of(dims.batch_dims(updates.rank()))}});
+  ValueId mask = is_kept;
+  if (b.shape(mask) != updates.shape)
+    mask = b.emit1(kBroadcastInDim, {mask}, Attrs{{"shape", updates.shape}, {"dims", integers_of(dims.batch_dims(updates.rank()))}});
   return b.emit1(kSelect, {mask, b.emit1(kGather, {from, indices}, attrs), otherwise});
 }
 

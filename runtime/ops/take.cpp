@@ -66,8 +66,9 @@ ValueId gathered(GraphBuilder& b, ValueId x, ValueId indices, const Gather& gath
   if (mode == OutOfBounds::kWrap) attrs.set("is_masked", true);  // all lie within
   if (!is_inside) return b.emit1(kGather, {x, indices}, attrs);
   type = kGather.infer(kGather, {b.type(x), index_type}, attrs)[0];
-  ValueId mask =
-      b.emit1(kBroadcastInDim, {*is_inside}, Attrs{{"shape", type.shape}, {"dims", integers_of(gather.dims.batch_dims(type.rank()))}});
+  ValueId mask = *is_inside;
+  if (b.shape(mask) != type.shape)
+    mask = b.emit1(kBroadcastInDim, {mask}, Attrs{{"shape", type.shape}, {"dims", integers_of(gather.dims.batch_dims(type.rank()))}});
   attrs.set("is_masked", true).set("is_filled", true);  // what lies out of bounds is replaced, by a mask right behind
   ValueId value = b.emit1(kGather, {x, indices}, attrs);
   ValueId fill = given.has("fill_value") ? filled(b, type, given.number("fill_value")) : fill_value(b, type);
