@@ -111,9 +111,9 @@ RegionSplit split_scan(GraphBuilder& b, const Node& node, const std::vector<Valu
   std::vector<std::size_t> consts, carry, xs;
   std::vector<RegionSplit::LinearOperand> const_operands, carry_operands, x_operands;
   std::size_t number = 0;
-  auto add = [&](bool is_const, bool is_carry, RegionSplit::LinearOperand operand) {
-    (is_const ? consts : is_carry ? carry : xs).push_back(number++);
-    (is_const ? const_operands : is_carry ? carry_operands : x_operands).push_back(operand);
+  auto add = [&](bool as_const, bool as_carry, RegionSplit::LinearOperand operand) {
+    (as_const ? consts : as_carry ? carry : xs).push_back(number++);
+    (as_const ? const_operands : as_carry ? carry_operands : x_operands).push_back(operand);
   };
   for (std::size_t i = 0; i < unknown.size(); ++i) {
     if (!unknown[i]) continue;
