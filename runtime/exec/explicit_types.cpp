@@ -18,9 +18,17 @@
 #include "runtime/ops/region_types.h"
 #include "runtime/ops/registry.h"
 #include "runtime/ops/unary.h"
+#include "runtime/spmd/partial_manual.h"
 
 namespace shardlab {
 namespace {
+
+std::vector<std::string> names_in(AxisSet axes, const Mesh& mesh) {
+  std::vector<std::string> names;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis)
+    if ((axes >> axis & 1) != 0) names.push_back(mesh.axis_names()[std::size_t(axis)]);
+  return names;
+}
 
 // Attributes of a constraint to a type: closed where all axes are typed, else open to the other axes.
 Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
@@ -28,10 +36,7 @@ Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
   if (typed == all_axes_of(mesh)) return attrs;
   std::vector<std::int64_t> dims(spec.size());
   std::iota(dims.begin(), dims.end(), 0);
-  std::vector<std::string> whole;
-  for (int axis = 0; axis < mesh.axis_count(); ++axis)
-    if (((typed & ~axes_in(spec)) >> axis & 1) != 0) whole.push_back(mesh.axis_names()[std::size_t(axis)]);
-  return attrs.set("unconstrained", dims).set("replicated", whole);
+  return attrs.set("unconstrained", dims).set("replicated", names_in(typed & ~axes_in(spec), mesh));
 }
 
 // Whether JAX leaves a result to propagation, though its type says where it lies. Source: the lowerings in jax/_src/lax/lax.py and
@@ -274,12 +279,7 @@ class GraphTyping {
     return ValueId(typed_.values.size()) - 1;
   }
 
-  std::string names_of(AxisSet axes) const {
-    std::vector<std::string> names;
-    for (int axis = 0; axis < mesh_.axis_count(); ++axis)
-      if ((axes >> axis & 1) != 0) names.push_back(mesh_.axis_names()[std::size_t(axis)]);
-    return fmt::format("{}", fmt::join(names, ", "));
-  }
+  std::string names_of(AxisSet axes) const { return fmt::format("{}", fmt::join(names_in(axes, mesh_), ", ")); }
 
   // How a constraint's result lies; the node becomes what holds it there.
   Spec constrained(Node& node, AxisSet typed) const {
@@ -356,18 +356,19 @@ class GraphTyping {
     return typed.results;
   }
 
-  // Of code over some axes the others stay in types, inside and outside.
-  std::vector<Spec> manual_results(const Node& node, AxisSet typed) const {
+  // Of code over some axes the others stay in types, inside and outside, but nothing that enters or leaves the code is cut by them.
+  std::vector<Spec> manual_results(Node& node, AxisSet typed) const {
     const auto &in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
     AxisSet manual = 0;
     for (const std::string& name : node.attrs.strings("axis_names")) manual |= AxisSet(1) << *mesh_.axis_index(name);
-    if ((manual & ~typed) == 0) check_in_specs(node, in, manual);
+    if (manual == typed && typed == all_axes_of(mesh_)) check_in_specs(node, in, manual);
     std::vector<Spec> results;
     for (std::size_t i = 0; i < out.size(); ++i) results.push_back(within(out[i].spec(graph_.type(node.results[i]).rank()), typed));
     if ((typed & ~manual) == 0) return results;
     Bodies bodies = node.attrs.bodies();
     const std::vector<Spec> inner =
         type_body(node, bodies, 0, operand_specs(node, 0, node.operands.size(), typed & ~manual), typed & ~manual);
+    node.attrs.set("bodies", bodies).set(spmd::kWholeAtEdges, names_in(typed & ~manual, mesh_));
     for (std::size_t i = 0; i < results.size(); ++i)
       for (std::size_t d = 0; d < results[i].size(); ++d) results[i][d].insert(results[i][d].end(), inner[i][d].begin(), inner[i][d].end());
     return results;

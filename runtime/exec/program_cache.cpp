@@ -73,6 +73,11 @@ bool anything_committed(const ProgramRequest& request) {
          std::any_of(request.out_shardings.begin(), request.out_shardings.end(), given);
 }
 
+bool is_of_code(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.values[std::size_t(value)].producer;
+  return producer >= 0 && graph.nodes[std::size_t(producer)].op->region == RegionKind::kManual;
+}
+
 }  // namespace
 
 std::string leaves_text(std::string_view root, const KeyPaths& paths, std::size_t count) {
@@ -190,11 +195,14 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
     ExplicitTypes typed =
         with_explicit_types(graph, *mesh, input.params, source, request.is_jitted ? std::vector<bool>() : has_out_sharding);
     graph = without_dead_parts(std::move(typed.graph));
-    // What its type cuts along every dimension lies just so, over no further axis (JAX: its out_sharding is its type's).
-    for (std::size_t i = 0; i < typed.results.size(); ++i)
-      if (!has_out_sharding[i] && !typed.results[i].empty() &&
-          std::none_of(typed.results[i].begin(), typed.results[i].end(), [](const Axes& axes) { return axes.empty(); }))
-        input.results[i] = typed.results[i];
+    // What its type cuts along every dimension lies just so, over no further axis, and on a mesh of Explicit axes alone what per-device
+    // code gives does (JAX: its out_sharding is its type's).
+    for (std::size_t i = 0; i < typed.results.size(); ++i) {
+      const Spec& type = typed.results[i];
+      const bool is_cut_all_over = !type.empty() && std::none_of(type.begin(), type.end(), [](const Axes& axes) { return axes.empty(); });
+      if (!has_out_sharding[i] && (is_cut_all_over || (mesh->is_explicit() && is_of_code(graph, graph.results[i]))))
+        input.results[i] = type;
+    }
   }
   if (request.lies_by_ops && !foreign.any() && !mesh->is_explicit()) {
     const std::vector<std::optional<Spec>> found = results_by_ops(input);

@@ -37,8 +37,8 @@ void extend(ValueSharding& value, const Spec& other, const Shape& shape) {
 
 void link_sides(const FlatGraph::CodeEdge& edge, ValueSharding& outer, const Shape& around, ValueSharding& inner, const Shape& within) {
   extend(outer, edge.manual_part, around);
-  extend(inner, inner_part(axes_of(outer, around.size()), edge.manual_part, edge.manual), within);
-  extend(outer, with_manual_part(edge.manual_part, axes_of(inner, within.size())), around);
+  extend(inner, inner_part(axes_of(outer, around.size()), edge.manual_part, edge.ends), within);
+  extend(outer, with_manual_part(edge.manual_part, passing(axes_of(inner, within.size()), edge.ends)), around);
 }
 
 }  // namespace shardlab::spmd

@@ -375,14 +375,17 @@ class Flattener {
   }
 
   void add_code_edge(ValueId source, ValueId target, NodeId code, FlatGraph::CodeEdge edge) {
-    out_.code_edges.emplace(add_in_place(kCodeEdge, {source}, target, code), std::move(edge));
+    const NodeId made = add_in_place(kCodeEdge, {source}, target, code);
+    const AttrValue* whole = node(code).attrs.find(kWholeAtEdges);
+    if (whole != nullptr) out_.graph.nodes[std::size_t(made)].attrs = Attrs{{kWholeAtEdges, *whole}};
+    out_.code_edges.emplace(made, std::move(edge));
   }
 
   // Its values have no axis of the code's own.
   std::vector<FlatGraph::Body> lay_out_code(NodeId n) {
     const Node original = node(n);
     const ManualSpecs specs = manual_specs(original, out_.graph, mesh_);
-    const std::vector<bool> manual = manual_axes(original, mesh_);
+    const std::vector<bool> ends = ends_at_edges(original, mesh_);
     out_.graph.nodes[std::size_t(n)].operands.clear();
     const int block = ++blocks_;
     FlatGraph::Body out;
@@ -392,13 +395,13 @@ class Flattener {
     out.nodes.assign(out.graph.nodes.size(), -1);
     for (std::size_t p = 0; p < out.graph.params.size(); ++p) {
       const ValueId inside = out.values[std::size_t(out.graph.params[p])] = add_value(out.graph.type(out.graph.params[p]));
-      add_code_edge(original.operands[p], inside, n, {specs.operands[p], manual, int(p)});
+      add_code_edge(original.operands[p], inside, n, {specs.operands[p], ends, int(p)});
       out.params.push_back(inside);
     }
     for (NodeId m : nodes_by_result(out.graph))
       copy_node(out, out.graph, m, block, out_.regions[std::size_t(n)], [&](ValueId id) { return out.values[std::size_t(id)]; });
     for (std::size_t r = 0; r < out.graph.results.size(); ++r)
-      add_code_edge(out.values[std::size_t(out.graph.results[r])], original.results[r], n, {specs.results[r], manual});
+      add_code_edge(out.values[std::size_t(out.graph.results[r])], original.results[r], n, {specs.results[r], ends});
     is_in_code_ = was_in_code;
     std::vector<FlatGraph::Body> bodies;
     bodies.push_back(std::move(out));

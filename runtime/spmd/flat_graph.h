@@ -38,8 +38,8 @@ struct FlatGraph {
   // A value on both sides of where code over some axes takes or gives it: around the code it is cut by the code's axes first.
   struct CodeEdge {
     Spec manual_part;
-    std::vector<bool> manual;  // per axis of the mesh
-    int operand = -1;          // of the code's node; -1: it is a result
+    std::vector<bool> ends;  // per axis of the mesh whether what follows it in a dimension stays on its side
+    int operand = -1;        // of the code's node; -1: it is a result
   };
   std::map<NodeId, CodeEdge> code_edges;
 

@@ -25,6 +25,17 @@ Mesh mesh_of_code(const Node& node, const Mesh& mesh) {
   return mesh;
 }
 
+Axes axes_on(const std::vector<std::string>& names, const Mesh& named, const Mesh& mesh) {
+  Axes axes;
+  for (const std::string& name : names) axes.push_back(named.whole_axis(*named.axis_index(name)));
+  const std::optional<Spec> here = spec_on({axes}, named, mesh);
+  return here ? here->at(0) : Axes{};
+}
+
+Axes axes_whole_at_edges(const Node& node, const Mesh& mesh) {
+  return node.attrs.has(kWholeAtEdges) ? axes_on(node.attrs.strings(kWholeAtEdges), mesh_of_code(node, mesh), mesh) : Axes{};
+}
+
 bool is_partial_manual(const Node& node, const Mesh& mesh) {
   if (node.op->region != RegionKind::kManual) return false;
   const Mesh own = mesh_of_code(node, mesh);
@@ -32,16 +43,27 @@ bool is_partial_manual(const Node& node, const Mesh& mesh) {
   return !std::all_of(manual.begin(), manual.end(), [](bool each) { return each; });
 }
 
-Spec inner_part(const Spec& around, const Spec& manual_part, const std::vector<bool>& manual) {
+Spec inner_part(const Spec& around, const Spec& manual_part, const std::vector<bool>& ends) {
   Spec inside(around.size());
   for (std::size_t d = 0; d < around.size(); ++d) {
     const Axes own = d < manual_part.size() ? manual_part[d] : Axes{};
     if (own.size() > around[d].size() || !std::equal(own.begin(), own.end(), around[d].begin())) continue;
     const auto behind = around[d].begin() + std::ptrdiff_t(own.size());
-    inside[d].assign(behind,
-                     std::find_if(behind, around[d].end(), [&](const AxisPiece& piece) { return manual[std::size_t(piece.axis)]; }));
+    inside[d].assign(behind, std::find_if(behind, around[d].end(), [&](const AxisPiece& piece) { return ends[std::size_t(piece.axis)]; }));
   }
   return inside;
+}
+
+std::vector<bool> ends_at_edges(const Node& node, const Mesh& mesh) {
+  std::vector<bool> ends = manual_axes(node, mesh);
+  for (const AxisPiece& piece : axes_whole_at_edges(node, mesh)) ends[std::size_t(piece.axis)] = true;
+  return ends;
+}
+
+Spec passing(Spec spec, const std::vector<bool>& ends) {
+  for (Axes& axes : spec)
+    axes.erase(std::find_if(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return ends[std::size_t(piece.axis)]; }), axes.end());
+  return spec;
 }
 
 Spec with_manual_part(const Spec& manual_part, const Spec& inside) {
@@ -210,7 +232,7 @@ PartitionedProgram lifted(const PartitionedProgram& program, const Mesh& whole, 
 
 RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, const std::vector<Spec>& manual_operands,
                                const std::vector<Spec>& manual_results) {
-  const std::vector<bool> manual = manual_axes(node, context.mesh);
+  const std::vector<bool> manual = manual_axes(node, context.mesh), ends = ends_at_edges(node, context.mesh);
   SubMesh sub(context.mesh, manual);
   const GraphRef& body = node.attrs.bodies()[0];
   std::vector<Spec> params, results;
@@ -223,7 +245,7 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
     const Shape& shape = code.type(value).shape;
     if (found != nullptr) return even_prefix(found->values[std::size_t(value)], shape);
     std::vector<DimSharding> dims;
-    for (Axes& axes : inner_part(outside, manual_part, manual)) dims.push_back({std::move(axes)});
+    for (Axes& axes : inner_part(outside, manual_part, ends)) dims.push_back({std::move(axes)});
     return even_prefix(ValueSharding(std::move(dims)), shape);
   };
   for (std::size_t i = 0; i < context.operands.size(); ++i) {
@@ -232,7 +254,7 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
     plan.operands.push_back(normalised(with_manual_part(manual_operands[i], spec)));
   }
   for (std::size_t i = 0; i < context.results.size(); ++i) {
-    Spec spec = inside(code.results[i], context.results[i], manual_results[i]);
+    Spec spec = passing(inside(code.results[i], context.results[i], manual_results[i]), ends);
     results.push_back(sub.down(spec));
     plan.results.push_back(normalised(with_manual_part(manual_results[i], spec)));
   }

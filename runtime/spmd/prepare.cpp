@@ -7,6 +7,7 @@
 
 #include "runtime/core/mesh_change.h"
 #include "runtime/spmd/flat_graph.h"
+#include "runtime/spmd/partial_manual.h"
 
 namespace shardlab::spmd {
 
@@ -142,7 +143,7 @@ class ConstantCloner {
       if (cloneable_[n]) continue;
       Clones clones;
       copy_node(NodeId(n), clones);
-      if (clone_ == Clone::kForEachUse && source_.nodes[n].op->is_constraint) add_open_constraint();
+      if (clone_ == Clone::kForEachUse && source_.nodes[n].op->is_constraint && !is_open(source_.nodes[n])) add_open_constraint();
       for (std::size_t r = 0; r < source_.nodes[n].results.size(); ++r)
         renamed_[std::size_t(source_.nodes[n].results[r])] = out_.nodes.back().results[r];
     }
@@ -194,6 +195,11 @@ class ConstantCloner {
 
   // Which call of the user's a node is of.
   static std::string call_of(const Node& node) { return fmt::format("{} {}", node.user_op, node.where.text()); }
+
+  // Whether a constraint leaves all dimensions open already, as those to types do.
+  bool is_open(const Node& node) const {
+    return node.attrs.has("unconstrained") && int(node.attrs.integers("unconstrained").size()) == source_.type(node.results[0]).rank();
+  }
 
   // Behind the last node.
   void add_open_constraint() {
@@ -478,16 +484,22 @@ void apply_constraints(FlatGraph& flat, const Mesh& mesh, std::vector<ValueShard
   ConstraintSeeder(flat, mesh, values).run();
 }
 
+namespace {
+
+Axes replicated_axes(const Node& constraint, const Mesh& mesh) {
+  if (!constraint.attrs.has("replicated")) return {};
+  return axes_on(constraint.attrs.strings("replicated"), constraint.attrs.sharding("sharding").mesh(), mesh);
+}
+
+}  // namespace
+
 std::vector<Axes> barred_axes(const Graph& graph, const Mesh& mesh) {
   std::vector<Axes> barred;
   for (const Node& node : graph.nodes) {
-    if (!node.op->is_constraint || !node.attrs.has("replicated")) continue;
-    const Mesh& named = node.attrs.sharding("sharding").mesh();
-    Axes axes;
-    for (const std::string& name : node.attrs.strings("replicated")) axes.push_back(named.whole_axis(*named.axis_index(name)));
+    const Axes axes = node.op->is_constraint ? replicated_axes(node, mesh) : axes_whole_at_edges(node, mesh);
     if (axes.empty()) continue;
     barred.resize(graph.values.size());
-    if (auto here = spec_on({axes}, named, mesh)) barred[std::size_t(node.results[0])] = std::move(here->at(0));
+    for (ValueId result : node.results) barred[std::size_t(result)] = axes;
   }
   return barred;
 }

@@ -52,7 +52,8 @@ struct FlatGraph;
 // chain of constraints take its end instead. `values` holds what is decided so far.
 void apply_constraints(FlatGraph& flat, const Mesh& mesh, std::vector<ValueSharding>& values);
 
-// Per value the axes that none of its dimensions takes, as constraints with open dimensions say ("replicated"); empty where none says so.
+// Per value the axes that none of its dimensions takes, as constraints with open dimensions ("replicated") and edges of code over some axes
+// (kWholeAtEdges) say; empty where none says so.
 std::vector<Axes> barred_axes(const Graph& graph, const Mesh& mesh);
 
 // The node's rule with every dimension filled; absent for constants.

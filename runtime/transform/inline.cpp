@@ -8,6 +8,7 @@
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/ops/unary.h"
+#include "runtime/transform/region.h"
 #include "runtime/transform/used_params.h"
 
 namespace shardlab::transform {
@@ -99,7 +100,7 @@ bool is_square(const OpDef* op) { return op == &ops::kSquare; }
 bool is_call(const OpDef* op) {
   return op == &ops::kCheckpoint || op == &ops::kCustomJvpCall || op == &ops::kCustomVjpCall || op == &ops::kCustomLinearSolve;
 }
-// Of types alone, which per-device code has none of.
+// Of types alone, which code over all axes has none of.
 bool is_type_mark(const Node& node) {
   return node.op == &ops::kCutAsBatch ||
          (node.op == &ops::kEnterAutoAxes && (node.attrs.flag("if_other") || node.attrs.flag("is_gradient")));
@@ -125,10 +126,19 @@ std::vector<ValueId> behind_barrier(GraphBuilder& b, const Graph& body, const st
   return given;
 }
 
-// Copies graphs with the bodies of calls where those are called. Per-device code has no barriers, and no shardings in types.
+// Whether code over some axes has shardings in types: those by the others.
+bool has_types(const Node& code) {
+  const Mesh& mesh = mesh_of(code);
+  const std::vector<bool> automatic = is_automatic(code, mesh);
+  for (std::size_t axis = 0; axis < automatic.size(); ++axis)
+    if (automatic[axis] && mesh.axis_types()[axis] == AxisType::kExplicit) return true;
+  return false;
+}
+
+// Copies graphs with the bodies of calls where those are called. Per-device code has no barriers.
 class Inliner {
  public:
-  explicit Inliner(bool propagates) : propagates_(propagates) {}
+  Inliner(bool propagates, bool has_types) : propagates_(propagates), has_types_(has_types) {}
 
   Graph copy(const Graph& graph) const {
     if (!is_for_transformations(graph)) return graph;
@@ -158,7 +168,7 @@ class Inliner {
       b.set_place_of(node, call);
       return b.emit(ops::kMul, {operands[0], operands[0]});
     }
-    if (is_type_mark(node) && !propagates_) return {operands[0]};
+    if (is_type_mark(node) && !has_types_) return {operands[0]};
     if (is_call(node.op)) {
       const Graph& body = *node.attrs.bodies()[0];
       CallCopies calls(call);
@@ -167,7 +177,8 @@ class Inliner {
     if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
     b.set_place_of(node, call);
     if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
-    const Inliner inner(propagates_ && node.op->region != RegionKind::kManual);
+    const bool is_code = node.op->region == RegionKind::kManual;
+    const Inliner inner(propagates_ && !is_code, is_code ? has_types(node) : has_types_);
     Bodies bodies;
     for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(inner.copy_of_body(body));
     Attrs attrs = node.attrs;
@@ -182,11 +193,12 @@ class Inliner {
   }
 
   bool propagates_;  // shardings, through what is copied
+  bool has_types_;   // with shardings
 };
 
 }  // namespace
 
-Graph without_calls(const Graph& graph) { return Inliner(true).copy(graph); }
+Graph without_calls(const Graph& graph) { return Inliner(true, true).copy(graph); }
 
 void throw_no_forward_mode(const Node& node) {
   throw_user_error(

@@ -176,6 +176,18 @@ std::vector<Batched> batch_checkpoint(GraphBuilder& b, const Node& node, const s
   return with_dims(b.emit(*node.op, values, attrs), inner.batched, inner.batched.size());
 }
 
+// Over Explicit axes that the code leaves to types the batch is cut by its type alone.
+BatchAxis named_by_code(const Node& node, BatchAxis axis) {
+  const Mesh& mesh = mesh_of(node);
+  const std::vector<bool> automatic = is_automatic(node, mesh);
+  const bool is_typed = std::all_of(axis.mesh_axes.begin(), axis.mesh_axes.end(), [&](const std::string& name) {
+    const auto a = std::size_t(*mesh.axis_index(name));
+    return automatic[a] && mesh.axis_types()[a] == AxisType::kExplicit;
+  });
+  if (is_typed) axis.mesh_axes.clear();
+  return axis;
+}
+
 // The batch as per-device code sees it.
 BatchAxis on_each_device(const Node& node, const BatchAxis& axis) {
   if (axis.mesh_axes.empty()) return axis;
@@ -198,7 +210,8 @@ BatchAxis on_each_device(const Node& node, const BatchAxis& axis) {
 }
 
 // Every device has the whole batch of its shards, or with spmd_axis_name its part of the batch.
-std::vector<Batched> batch_shard_map(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& axis) {
+std::vector<Batched> batch_shard_map(GraphBuilder& b, const Node& node, const std::vector<Batched>& operands, const BatchAxis& given) {
+  const BatchAxis axis = named_by_code(node, given);
   const Graph& body = *node.attrs.bodies()[0];
   std::vector<Sharding> in = node.attrs.shardings("in_specs"), out = node.attrs.shardings("out_specs");
   std::vector<ValueId> values;

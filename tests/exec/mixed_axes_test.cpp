@@ -134,6 +134,20 @@ TEST_F(MixedAxes, LoopsBranchesAndPerDeviceCode) {
   EXPECT_EQ(seen(doubled({.mesh = mesh, .in_specs = {P(nullptr, "x")}, .out_specs = {P(nullptr, "x")}})), "float32[8,8@x] P(None, 'x')");
 }
 
+TEST_F(MixedAxes, CodeOverOtherAxesIsTypedInsideAndWholeAtItsEdges) {
+  std::string inside;
+  const ShardMapOptions over_y{.mesh = mesh, .in_specs = {P(nullptr, "y")}, .out_specs = {P(nullptr, "y")}, .axis_names = {"y"}};
+  auto code = [&](const Array& v) {
+    inside = typeof_text(sin(v));
+    return sin(v);
+  };
+  auto mapped = jit([&](const Array& u) { return shard_map(code, over_y)(u); });
+  const Array result = mapped(on(P("x", "y")));
+  EXPECT_EQ(inside, "float32[8@x,4]{V:y}");
+  EXPECT_EQ(seen(result), "float32[8,8] P(None, 'y')");
+  EXPECT_THAT(mapped.lower(on(P("x", "y"))).compile().as_text(), HasSubstr("all-gather"));
+}
+
 TEST_F(MixedAxes, BatchesOverExplicitAxes) {
   auto added = [](const Array& u, const Array& v) { return u + v; };
   EXPECT_EQ(seen(vmap([](const Array& u) { return sin(u); })(on(P("x")))), "float32[8@x,8] P('x', None)");
