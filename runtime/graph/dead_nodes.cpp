@@ -28,12 +28,16 @@ class Live {
       Mask used = of(node.results, needed_);
       live_[n] = any(used) || has_effects(node);
       if (!live_[n]) continue;
-      if (depth == Depth::kParts && !node.attrs.bodies().empty() && any(used)) prune(pruned_[n] = node, used);
+      if (depth == Depth::kParts && !node.attrs.bodies().empty() && any(used)) {
+        Node part = node;
+        if (prune(part, used)) pruned_[n] = std::move(part);
+      }
       for (ValueId id : at(n).operands) needed_[std::size_t(id)] = true;
     }
   }
 
   Mask used_params() const { return of(graph_.params, needed_); }
+  bool is_all_live() const { return all(live_) && pruned_.empty(); }
 
   Graph copy(const Mask& params, std::vector<ValueId>* sources = nullptr) const {
     Graph result;
@@ -74,7 +78,8 @@ class Live {
     node.results = selected(node.results, results);
   }
 
-  static void prune(Node& node, const Mask& used) {
+  // Whether anything was left out.
+  static bool prune(Node& node, const Mask& used) {
     switch (node.op->region) {
       case RegionKind::kManual:
         return prune_manual(node, used);
@@ -83,39 +88,43 @@ class Live {
       case RegionKind::kScan:
         return prune_scan(node, used);
       default:
-        return;
+        return false;
     }
   }
 
-  static void prune_manual(Node& node, const Mask& used) {
+  static bool prune_manual(Node& node, const Mask& used) {
     Live body(*node.attrs.bodies()[0], used, Depth::kParts);
     Mask operands = body.used_params();
-    if (all(operands) && all(used)) return;
+    if (all(operands) && all(used) && body.is_all_live()) return false;
     Attrs attrs = node.attrs;
     attrs.set("in_specs", selected(attrs.shardings("in_specs"), operands)).set("out_specs", selected(attrs.shardings("out_specs"), used));
     node.attrs = attrs.set("bodies", one(body.copy(operands)));
     keep(node, operands, used);
+    return true;
   }
 
   // Operand 0 says which branch; the branches take the others.
-  static void prune_branches(Node& node, const Mask& used) {
+  static bool prune_branches(Node& node, const Mask& used) {
     std::vector<Live> branches;
     Mask params(node.operands.size() - 1, false);
+    bool is_all_live = true;
     for (const GraphRef& branch : node.attrs.bodies()) {
       Mask own = branches.emplace_back(*branch, used, Depth::kParts).used_params();
+      is_all_live = is_all_live && branches.back().is_all_live();
       for (std::size_t i = 0; i < params.size(); ++i) params[i] = params[i] || own[i];
     }
-    if (all(params) && all(used)) return;
+    if (all(params) && all(used) && is_all_live) return false;
     Bodies bodies;
     for (const Live& branch : branches) bodies.push_back(std::make_shared<const Graph>(branch.copy(params)));
     Attrs attrs = node.attrs;
     node.attrs = attrs.set("bodies", bodies);
     params.insert(params.begin(), true);
     keep(node, params, used);
+    return true;
   }
 
   // What is carried is wanted of the body, too, where the body reads it.
-  static void prune_scan(Node& node, const Mask& used) {
+  static bool prune_scan(Node& node, const Mask& used) {
     const std::size_t consts = std::size_t(node.attrs.integer("num_consts", 0)), carried = std::size_t(node.attrs.integer("num_carry", 0));
     Mask wanted = used;
     while (true) {
@@ -128,12 +137,13 @@ class Live {
         operands[consts + i] = wanted[i];
       }
       if (!is_closed) continue;
-      if (all(operands) && all(wanted)) return;
+      if (all(operands) && all(wanted) && body.is_all_live()) return false;
       Attrs attrs = node.attrs;
       attrs.set("num_consts", std::int64_t(std::count(operands.begin(), operands.begin() + std::ptrdiff_t(consts), true)));
       attrs.set("num_carry", std::int64_t(std::count(wanted.begin(), wanted.begin() + std::ptrdiff_t(carried), true)));
       node.attrs = attrs.set("bodies", one(body.copy(operands)));
-      return keep(node, operands, wanted);
+      keep(node, operands, wanted);
+      return true;
     }
   }
 

@@ -104,6 +104,13 @@ class SubMesh {
   }
 
   const Mesh& mesh() const { return mesh_; }
+  const Mesh& whole() const { return whole_; }
+  std::vector<std::string> manual_names() const {
+    std::vector<std::string> names;
+    for (int axis = 0; axis < whole_.axis_count(); ++axis)
+      if (manual_[std::size_t(axis)]) names.push_back(whole_.axis_names()[std::size_t(axis)]);
+    return names;
+  }
   int sub_position(int position) const { return sub_position_[std::size_t(position)]; }
   // Per place along the manual axes, the positions of the whole mesh by those of this one.
   const std::vector<std::vector<int>>& places() const { return places_; }
@@ -151,12 +158,23 @@ class SubMesh {
   std::vector<std::vector<int>> places_;
 };
 
-// Constraints of the body, in the sub-mesh's axes. What they say of manual axes, the body's values cannot follow.
+// Source of the text: add_manual_axes in jax/_src/interpreters/mlir.py.
+void check_names_no_manual_axis(const Node& constraint, const Spec& spec, const SubMesh& sub) {
+  if (sub.up(sub.down(spec)) == spec) return;
+  throw_user_error(
+      "pspec {} contains a manual axes ({}) of mesh which is not allowed. If you are using a with_sharding_constraint under a shard_map, only "
+      "use the mesh axis in PartitionSpec which are not manual: in its code values lie over those as in_specs and out_specs say; leave them "
+      "out of the constraint, or put it outside shard_map. [{}]",
+      text_of(spec, sub.whole()), fmt::join(sub.manual_names(), ", "), constraint.where.text());
+}
+
+// Constraints of the body, in the sub-mesh's axes. Throws UserError where one names a manual axis.
 Graph with_sub_constraints(Graph graph, const SubMesh& sub) {
   for (Node& node : graph.nodes) {
     if (node.op->is_constraint) {
-      const Sharding& sharding = node.attrs.sharding("sharding");
-      node.attrs.set("sharding", Sharding(sub.mesh(), sub.down(sharding.spec(graph.type(node.results[0]).rank()))));
+      const Spec spec = node.attrs.sharding("sharding").spec(graph.type(node.results[0]).rank());
+      check_names_no_manual_axis(node, spec, sub);
+      node.attrs.set("sharding", Sharding(sub.mesh(), sub.down(spec)));
     }
     bool has_constraints = false;  // in its bodies
     for (const GraphRef& each : node.attrs.bodies())

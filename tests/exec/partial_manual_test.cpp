@@ -189,6 +189,10 @@ TEST_F(PartialManual, Refused) {
               HasSubstr("jax.shard_map requires axis_names={z} to be a subset of mesh.axis_names={m, a}"));
   EXPECT_THAT(run({.in_specs = {P("m")}, .out_specs = {P("m")}, .axis_names = {"m"}}, [](const Array& v) { return psum(v, {"a"}); }),
               HasSubstr("unbound axis name: a"));
+  EXPECT_THAT(run({.in_specs = {P("m")}, .out_specs = {P("m")}, .axis_names = {"m"}},
+                  [&](const Array& v) { return with_sharding_constraint(v, Sharding(mesh, P("a", "m"))); }),
+              HasSubstr("pspec P('a', 'm') contains a manual axes (m) of mesh which is not allowed. If you are using a "
+                        "with_sharding_constraint under a shard_map, only use the mesh axis in PartitionSpec which are not manual"));
   EXPECT_THAT(run({.in_specs = {P("m")}, .out_specs = {P()}, .axis_names = {"m"}}), HasSubstr("could not infer replication over any axes"));
 }
 
