@@ -31,9 +31,9 @@ std::vector<std::string> names_in(AxisSet axes, const Mesh& mesh) {
 }
 
 // Attributes of a constraint to a type: closed where all axes are typed, else open to the other axes.
-Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed) {
+Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed, AxisSet manual) {
   Attrs attrs{{"sharding", Sharding(mesh, spec)}};
-  if (typed == all_axes_of(mesh)) return attrs;
+  if ((typed | manual) == all_axes_of(mesh)) return attrs;
   std::vector<std::int64_t> dims(spec.size());
   std::iota(dims.begin(), dims.end(), 0);
   return attrs.set("unconstrained", dims).set("replicated", names_in(typed & ~axes_in(spec), mesh));
@@ -54,9 +54,9 @@ class GraphTyping {
  public:
   using Told = std::vector<std::optional<Spec>>;
 
-  // `told`: the types of results, as who uses them outside tells.
-  GraphTyping(const Graph& graph, const Mesh& mesh, AxisSet around, Told told = {})
-      : graph_(graph), mesh_(mesh), around_(around), cotangents_(graph, std::move(told)), typed_(graph) {
+  // `told`: the types of results, as who uses them outside tells. `manual`: the axes over which this is per-device code.
+  GraphTyping(const Graph& graph, const Mesh& mesh, AxisSet around, Told told = {}, AxisSet manual = 0)
+      : graph_(graph), mesh_(mesh), around_(around), manual_(manual), cotangents_(graph, std::move(told)), typed_(graph) {
     constraint_ = find_op("with_sharding_constraint");
     SL_CHECK(constraint_ != nullptr);
     typed_.nodes.clear();
@@ -96,6 +96,7 @@ class GraphTyping {
   }
 
  private:
+  Attrs type_attrs(const Spec& spec, AxisSet typed) const { return shardlab::type_attrs(spec, mesh_, typed, manual_); }
   Spec spec(ValueId id, AxisSet typed) const { return within(specs_[std::size_t(id)], typed); }
   std::vector<Spec> operand_specs(const Node& node, std::size_t first, std::size_t end, AxisSet typed) const {
     std::vector<Spec> all;
@@ -121,12 +122,12 @@ class GraphTyping {
       results = {spec(node.operands[1], typed)};
       copy.op = constraint_;
       copy.operands.resize(1);
-      copy.attrs = type_attrs(results[0], mesh_, typed);
+      copy.attrs = type_attrs(results[0], typed);
     } else if (node.op == &ops::kCutAsBatch) {
       results = {cut_as_batch(node, typed)};
       copy.op = constraint_;
       copy.operands.resize(1);
-      copy.attrs = type_attrs(results[0], mesh_, typed);
+      copy.attrs = type_attrs(results[0], typed);
     } else if (typed != 0 && node.op->region != RegionKind::kNone && node.op->region != RegionKind::kCall) {
       results = region_results(copy, typed);
     } else if (typed != 0 && !node.op->constant && node.op->rule != nullptr) {
@@ -149,7 +150,7 @@ class GraphTyping {
       results[r].resize(std::size_t(graph_.type(value).rank()));
       specs_[std::size_t(value)] = results[r];
       if (is_held || is_left_open(node) || repeated_[std::size_t(value)] || asked_[std::size_t(value)]) continue;
-      hold(node, value, type_attrs(results[r], mesh_, typed));
+      hold(node, value, type_attrs(results[r], typed));
     }
   }
 
@@ -193,7 +194,7 @@ class GraphTyping {
   void hold_slices(const Scanned& scanned) {
     const Node place = place_in_body(scanned.scan);
     for (std::size_t i = scanned.params; i < graph_.params.size(); ++i)
-      hold(place, graph_.params[i], type_attrs(spec(graph_.params[i], around_), mesh_, around_));
+      hold(place, graph_.params[i], type_attrs(spec(graph_.params[i], around_), around_));
   }
 
   // Rows of stacks that are not held yet. JAX reshapes each first, and holds that: what it is made of lies by itself.
@@ -203,7 +204,7 @@ class GraphTyping {
       const ValueId made = graph_.results[i];
       if (typed_.results[i] != made) continue;
       const ValueId row = add_node(place, &ops::kReshape, made, Attrs{{"shape", graph_.type(made).shape}});
-      typed_.results[i] = add_node(place, constraint_, row, type_attrs(spec(made, around_), mesh_, around_));
+      typed_.results[i] = add_node(place, constraint_, row, type_attrs(spec(made, around_), around_));
     }
   }
 
@@ -227,7 +228,7 @@ class GraphTyping {
     const std::vector<ValueId> before = now_;
     for (ValueId operand : node.operands)
       if (graph_.type(operand).rank() > 0 && has_other_type(operand, wanted, typed))
-        now_[std::size_t(operand)] = add_node(node, constraint_, before[std::size_t(operand)], type_attrs(wanted, mesh_, typed));
+        now_[std::size_t(operand)] = add_node(node, constraint_, before[std::size_t(operand)], type_attrs(wanted, typed));
     emit(std::move(node));
     now_ = before;
   }
@@ -325,7 +326,7 @@ class GraphTyping {
     }
     if (const std::string why = uneven_text(wanted, graph_.type(node.results[0]).shape, mesh_); !why.empty())
       throw_user_error("{} [{}]", why, node.where.text());
-    node.attrs = type_attrs(wanted, mesh_, typed);
+    node.attrs = type_attrs(wanted, typed);
     return wanted;
   }
 
@@ -346,12 +347,12 @@ class GraphTyping {
 
   // Types body number `b` on these parameters, which are the node's last operands. It is traced, also outside of jit.
   std::vector<Spec> type_body(const Node& node, Bodies& bodies, std::size_t b, const std::vector<Spec>& params, AxisSet axes,
-                              Told told = {}, const std::optional<Scanned>& scanned = std::nullopt) const {
+                              Told told = {}, const std::optional<Scanned>& scanned = std::nullopt, AxisSet manual = 0) const {
     std::vector<bool> on_mesh;
     for (std::size_t i = node.operands.size() - params.size(); i < node.operands.size(); ++i)
       on_mesh.push_back(on_mesh_[std::size_t(node.operands[i])]);
     const MeshSource source = source_ == MeshSource::kOperands ? source_ : MeshSource::kTracedOps;
-    ExplicitTypes typed = GraphTyping(*bodies[b], mesh_, axes, std::move(told)).run(params, on_mesh, source, {}, scanned);
+    ExplicitTypes typed = GraphTyping(*bodies[b], mesh_, axes, std::move(told), manual_ | manual).run(params, on_mesh, source, {}, scanned);
     bodies[b] = std::make_shared<const Graph>(std::move(typed.graph));
     return typed.results;
   }
@@ -367,7 +368,7 @@ class GraphTyping {
     if ((typed & ~manual) == 0) return results;
     Bodies bodies = node.attrs.bodies();
     const std::vector<Spec> inner =
-        type_body(node, bodies, 0, operand_specs(node, 0, node.operands.size(), typed & ~manual), typed & ~manual);
+        type_body(node, bodies, 0, operand_specs(node, 0, node.operands.size(), typed & ~manual), typed & ~manual, {}, {}, manual);
     node.attrs.set("bodies", bodies).set(spmd::kWholeAtEdges, names_in(typed & ~manual, mesh_));
     for (std::size_t i = 0; i < results.size(); ++i)
       for (std::size_t d = 0; d < results[i].size(); ++d) results[i][d].insert(results[i][d].end(), inner[i][d].begin(), inner[i][d].end());
@@ -411,7 +412,7 @@ class GraphTyping {
 
   void cut(const Node& node, ValueId value, const Spec& spec, AxisSet typed) {
     specs_[std::size_t(value)] = spec;
-    hold(node, value, type_attrs(spec, mesh_, typed));
+    hold(node, value, type_attrs(spec, typed));
   }
 
   // The types of a node's results, as cotangents, where those who use them tell.
@@ -438,7 +439,7 @@ class GraphTyping {
       const std::int64_t dim = repeated_dim(graph_, value);
       if (dim < 0 || made[i][std::size_t(dim)].empty() || !spec(value, typed)[std::size_t(dim)].empty()) continue;
       specs_[std::size_t(value)][std::size_t(dim)] = made[i][std::size_t(dim)];
-      hold(node, value, type_attrs(spec(value, typed), mesh_, typed));
+      hold(node, value, type_attrs(spec(value, typed), typed));
       any = true;
     }
     return any;
@@ -506,7 +507,7 @@ class GraphTyping {
 
   const Graph& graph_;
   const Mesh& mesh_;
-  const AxisSet around_;
+  const AxisSet around_, manual_;
   const CotangentTypes cotangents_;
   std::size_t typed_count_ = 0;  // of the graph's nodes
   const OpDef* constraint_ = nullptr;

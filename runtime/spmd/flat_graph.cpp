@@ -284,7 +284,7 @@ class Flattener {
     out_.blocks.push_back(block);
     out_.places.push_back(n);
     out_.regions.push_back(region);
-    out_.in_code.push_back(is_in_code_);
+    out_.in_code.push_back(clone_ == Clone::kForEachUse);
     return n;
   }
 
@@ -320,7 +320,7 @@ class Flattener {
 
   // In code over some axes a body reads what a constraint gives through an open one of its own.
   ValueId behind_open(ValueId id) const {
-    const NodeId producer = is_in_code_ ? out_.graph.values[std::size_t(id)].producer : -1;
+    const NodeId producer = clone_ == Clone::kForEachUse ? out_.graph.values[std::size_t(id)].producer : -1;
     return producer >= 0 && is_open_constraint(node(producer)) ? node(producer).operands[0] : id;
   }
   ValueId in_branch(const Loop& branch, int operand) {
@@ -346,7 +346,7 @@ class Flattener {
     const std::size_t consts = std::size_t(original.attrs.integer("num_consts", 0));
     std::vector<LoopBody> bodies;
     for (const GraphRef& body : original.attrs.bodies())
-      bodies.push_back(Explicit(original, body, is_in_code_ ? Clone::kForEachUse : Clone::kForEachUser).take());
+      bodies.push_back(Explicit(original, body, clone_).take());
     std::vector<bool> invariant(original.results.size(), false);
     if (!is_branch)
       for (std::size_t p = 0; p < bodies.back().params.size(); ++p)
@@ -389,8 +389,9 @@ class Flattener {
     out_.graph.nodes[std::size_t(n)].operands.clear();
     const int block = ++blocks_;
     FlatGraph::Body out;
-    const bool was_in_code = std::exchange(is_in_code_, true);
-    out.graph = with_cloned_constants(*original.attrs.bodies()[0], {}, Clone::kForEachUse);
+    const bool is_typed = std::all_of(ends.begin(), ends.end(), [](bool each) { return each; });
+    const Clone around = std::exchange(clone_, is_typed ? Clone::kForEachTypedUse : Clone::kForEachUse);
+    out.graph = with_cloned_constants(*original.attrs.bodies()[0], {}, clone_);
     out.values.assign(out.graph.values.size(), -1);
     out.nodes.assign(out.graph.nodes.size(), -1);
     for (std::size_t p = 0; p < out.graph.params.size(); ++p) {
@@ -402,7 +403,7 @@ class Flattener {
       copy_node(out, out.graph, m, block, out_.regions[std::size_t(n)], [&](ValueId id) { return out.values[std::size_t(id)]; });
     for (std::size_t r = 0; r < out.graph.results.size(); ++r)
       add_code_edge(out.values[std::size_t(out.graph.results[r])], original.results[r], n, {specs.results[r], ends});
-    is_in_code_ = was_in_code;
+    clone_ = around;
     std::vector<FlatGraph::Body> bodies;
     bodies.push_back(std::move(out));
     return bodies;
@@ -473,7 +474,7 @@ class Flattener {
   FlatGraph out_;
   std::vector<bool> given_;  // per value: its sharding is the user's
   int blocks_ = 0;
-  bool is_in_code_ = false;  // over some axes
+  Clone clone_ = Clone::kForEachUser;  // in the body that is laid out
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct FlatGraph {
   std::vector<int> blocks;
   std::vector<NodeId> places;   // and a step of an outline its op's
   std::vector<NodeId> regions;  // per node: the given graph's node in one of whose bodies it stands, or itself
-  std::vector<bool> in_code;    // per node: whether it stands in code over some axes of the mesh
+  std::vector<bool> in_code;    // per node: whether it stands in code over some axes where open constraints stand behind all ops
 
   // What a step of an outline uses that is an operand of its op.
   struct OutlineUse {

@@ -35,6 +35,7 @@ enum class Clone : std::uint8_t {
   // Of code over some axes: JAX puts an open constraint behind all of its ops, constraints among them, so that XLA neither merges equal
   // ones nor sees that they are constants: a mask is one for a value and its tangent.
   kForEachUse,
+  kForEachTypedUse,  // the same where all other axes are in types: each op has its constraint already
 };
 
 // An attribute of the open constraint behind a constraint.
