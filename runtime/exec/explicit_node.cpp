@@ -266,10 +266,11 @@ class NodeTyping {
   Spec result_spec(std::size_t r) const {
     const TensorType& type = result_types_[r];
     Spec spec(std::size_t(type.rank()));
+    // A convolution's result is cut as its left operand, dimension by dimension, whatever they stand for.
+    const bool is_by_place = node_.op == &ops::kConv && !has_out_sharding_;
     for (std::size_t d = 0; d < spec.size(); ++d) {
-      if (d >= rule_.results[r].size() || rule_.results[r][d].empty()) continue;
-      const int factor = rule_.results[r][d][0];
-      spec[d] = axes_[std::size_t(factor)];
+      if (!is_by_place && (d >= rule_.results[r].size() || rule_.results[r][d].empty())) continue;
+      spec[d] = is_by_place ? operands_[0][d] : axes_[std::size_t(rule_.results[r][d][0])];
       if (part_count(spec[d]) == 1 || type.shape[d] % part_count(spec[d]) == 0) continue;
       if (!has_out_sharding_ || node_.op != &ops::kConv) fail_indivisible(type, d);
       spec[d].clear();

@@ -143,7 +143,7 @@ class Explicit {
   LoopBody out_;
 };
 
-// As with_cloned_constants puts it behind each constraint.
+// As with_cloned_constants puts it between a constraint and who takes what it gives.
 bool is_open_constraint(const Node& node) { return node.op->is_constraint && node.attrs.flag(kOpensConstraint); }
 
 bool is_laid_out(const Node& node) {
@@ -345,8 +345,7 @@ class Flattener {
     const bool is_branch = original.op->region == RegionKind::kBranch;
     const std::size_t consts = std::size_t(original.attrs.integer("num_consts", 0));
     std::vector<LoopBody> bodies;
-    for (const GraphRef& body : original.attrs.bodies())
-      bodies.push_back(Explicit(original, body, clone_).take());
+    for (const GraphRef& body : original.attrs.bodies()) bodies.push_back(Explicit(original, body, clone_).take());
     std::vector<bool> invariant(original.results.size(), false);
     if (!is_branch)
       for (std::size_t p = 0; p < bodies.back().params.size(); ++p)

@@ -143,7 +143,6 @@ class ConstantCloner {
       if (cloneable_[n]) continue;
       Clones clones;
       copy_node(NodeId(n), clones);
-      if (clone_ == Clone::kForEachUse && source_.nodes[n].op->is_constraint && !is_open(source_.nodes[n])) add_open_constraint();
       for (std::size_t r = 0; r < source_.nodes[n].results.size(); ++r)
         renamed_[std::size_t(source_.nodes[n].results[r])] = out_.nodes.back().results[r];
     }
@@ -173,7 +172,10 @@ class ConstantCloner {
     for (ValueId& operand : node.operands) {
       Clones own;
       Clones& for_use = is_shared && is_computed(operand) ? of_calls_[call_of(node)] : own;
+      const NodeId producer = source_.values[std::size_t(operand)].producer;
       operand = for_user(operand, clone_ == Clone::kForEachUser ? clones : for_use);
+      if (clone_ == Clone::kForEachUse && producer >= 0 && is_closed_constraint(source_.nodes[std::size_t(producer)]))
+        operand = opened(operand);
     }
     for (ValueId& result : node.results) {
       Value value = source_.values[std::size_t(result)];
@@ -196,15 +198,16 @@ class ConstantCloner {
   // Which call of the user's a node is of.
   static std::string call_of(const Node& node) { return fmt::format("{} {}", node.user_op, node.where.text()); }
 
-  // Whether a constraint leaves all dimensions open already, as those to types do.
-  bool is_open(const Node& node) const {
-    return node.attrs.has("unconstrained") && int(node.attrs.integers("unconstrained").size()) == source_.type(node.results[0]).rank();
+  // One that leaves not all dimensions open, as those to types do.
+  bool is_closed_constraint(const Node& node) const {
+    return node.op->is_constraint &&
+           !(node.attrs.has("unconstrained") && int(node.attrs.integers("unconstrained").size()) == source_.type(node.results[0]).rank());
   }
 
-  // Behind the last node.
-  void add_open_constraint() {
-    Node open = out_.nodes.back();
-    Value value = out_.values[std::size_t(open.results[0])];
+  // What a constraint gives, behind an open one.
+  ValueId opened(ValueId constrained) {
+    Value value = out_.values[std::size_t(constrained)];
+    Node open = out_.nodes[std::size_t(value.producer)];
     std::vector<std::int64_t> dims(value.type.shape.size());
     std::iota(dims.begin(), dims.end(), 0);
     open.attrs = Attrs{{"sharding", Sharding(open.attrs.sharding("sharding").mesh(), PartitionSpec{})},
@@ -212,9 +215,11 @@ class ConstantCloner {
                        {kOpensConstraint, true}};
     open.operands = open.results;
     value.producer = NodeId(out_.nodes.size());
-    open.results = {ValueId(out_.values.size())};
+    const auto made = ValueId(out_.values.size());
+    open.results = {made};
     out_.values.push_back(std::move(value));
     out_.nodes.push_back(std::move(open));
+    return made;
   }
 
   const Graph& source_;

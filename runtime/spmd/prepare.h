@@ -32,13 +32,13 @@ std::vector<bool> cloned_nodes(const Graph& graph);
 
 enum class Clone : std::uint8_t {
   kForEachUser,
-  // Of code over some axes: JAX puts an open constraint behind all of its ops, constraints among them, so that XLA neither merges equal
-  // ones nor sees that they are constants: a mask is one for a value and its tangent.
+  // Of code over some axes: JAX puts an open constraint behind all of its ops, and one before each op that takes what a constraint gives,
+  // so that XLA neither merges equal ones nor sees that they are constants: a mask is one for a value and its tangent.
   kForEachUse,
   kForEachTypedUse,  // the same where all other axes are in types: each op has its constraint already
 };
 
-// An attribute of the open constraint behind a constraint.
+// An attribute of the open constraint between a constraint and an op that takes what it gives.
 inline constexpr const char* kOpensConstraint = "opens_constraint";
 
 // The live graph, in which a constraint of what a loop or branch gives stands right behind it, for all users; how the loop carries it stays

@@ -46,9 +46,9 @@ struct BodyPropagation {
 };
 
 struct Propagation {
-  Graph graph;                              // the input's, with constants cloned for each user
-  std::vector<ValueSharding> values;        // of `graph`
-  std::vector<Spec> results;                // after the cut at the function's boundary: JAX's result shardings
+  Graph graph;                        // the input's, with constants cloned for each user
+  std::vector<ValueSharding> values;  // of `graph`
+  std::vector<Spec> results;          // after the cut at the function's boundary: JAX's result shardings
   std::vector<std::vector<Origin>> origins;
   BodyPropagations bodies;
 };
