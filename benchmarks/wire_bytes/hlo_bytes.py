@@ -69,6 +69,14 @@ def collectives_of(hlo, device_count):
     return found
 
 
+KNOWN_TURNS = re.compile(r'known_trip_count"?:\{"n":"(\d+)"')
+
+
+def has_unknown_turns(hlo):
+    """Whether the module has a loop of which it does not say how often it runs."""
+    return any(" while(" in line and not KNOWN_TURNS.search(line) for line in hlo.splitlines())
+
+
 def bytes_of_run(hlo, device_count):
     """What one run of a module moves: a loop's body as often as the module says that it runs (once where it does not), of branches the most."""
     bodies, entry, inside = {}, None, None
@@ -90,8 +98,8 @@ def bytes_of_run(hlo, device_count):
         total = sum(each.wire_bytes for each in collectives_of("\n".join(bodies[name]), device_count))
         for line in bodies[name]:
             if " while(" in line:
-                trips = re.search(r'known_trip_count"?:\{"n":"(\d+)"', line)
-                total += sum(map(run, named(line, "body") + named(line, "condition"))) * (int(trips[1]) if trips else 1)
+                turns = KNOWN_TURNS.search(line)
+                total += sum(map(run, named(line, "body") + named(line, "condition"))) * (int(turns[1]) if turns else 1)
             elif " conditional(" in line:
                 listed = re.search(r"branch_computations=\{([^}]*)\}", line)
                 branches = [each.strip().lstrip("%") for each in listed[1].split(",")] if listed else (
