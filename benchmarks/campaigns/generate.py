@@ -38,12 +38,13 @@ import slices
 import transforms
 import two_meshes
 import unplaced
+import uses
 import wide
 from draw import MESHES, RARE_MESHES, Draw, DrawLong
 
 KINDS = {module.__name__: module.program
          for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, invariants, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
-                        products, rearrangements, recurrent, shapes, slices, transforms, two_meshes, unplaced, wide)}
+                        products, rearrangements, recurrent, shapes, slices, transforms, two_meshes, unplaced, uses, wide)}
 
 
 def with_axis_types(d, program):

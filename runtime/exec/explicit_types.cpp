@@ -156,11 +156,18 @@ class GraphTyping {
 
   static bool is_mark(const Node& node) { return node.op == &ops::kEnterAutoAxes && node.attrs.flag("if_other"); }
 
-  // A mark that moves nothing; of what is asked for in a type it is what holds it.
+  bool is_gradient_of_code(const Node& node) const {
+    if (node.op != &ops::kEnterAutoAxes || !node.attrs.flag("is_gradient")) return false;
+    const NodeId producer = graph_.values[std::size_t(node.operands[0])].producer;
+    return producer >= 0 && graph_.nodes[std::size_t(producer)].op->region == RegionKind::kManual;
+  }
+
+  // A mark that moves nothing; of what is asked for in a type it is what holds it. A gradient that per-device code gives is left open, too.
   bool is_same_type(const Node& node, AxisSet typed) const {
-    if (!is_mark(node)) return false;
+    const bool is_of_code = is_gradient_of_code(node);
+    if (!is_mark(node) && !is_of_code) return false;
     const ValueId value = node.operands[0], like = node.operands[1];
-    return value == like || (!asked_[std::size_t(value)] && spec(value, typed) == spec(like, typed));
+    return value == like || ((is_of_code || !asked_[std::size_t(value)]) && spec(value, typed) == spec(like, typed));
   }
 
   std::vector<Spec> results_of_op(const Node& node, AxisSet typed) {

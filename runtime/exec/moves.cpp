@@ -126,6 +126,12 @@ bool MovePlan::is_handed_on(const Target& target) const {
          from_.boxes[std::size_t(target.parts[0].source)] == to_.boxes[std::size_t(target.positions[0])];
 }
 
+// Devices that took another branch of per-device code, or left a loop of it, have nothing to move.
+bool MovePlan::is_at_hand(const Target& target, const std::vector<BufferRef>& sources) {
+  return std::all_of(target.parts.begin(), target.parts.end(),
+                     [&](const Part& part) { return part.source < 0 || sources[std::size_t(part.source)] != nullptr; });
+}
+
 std::int64_t MovePlan::elements_copied() const {
   std::int64_t elements = 0;
   for (const Target& target : targets_)
@@ -187,6 +193,7 @@ MoveStatus MovePlan::run(const std::vector<BufferRef>& sources, std::vector<Buff
   using Key = std::tuple<int, std::vector<std::int64_t>, std::vector<std::pair<const void*, std::int64_t>>>;
   std::map<Key, Shared> distinct;
   for (const Target& target : targets_) {
+    if (!is_at_hand(target, sources)) continue;
     std::vector<std::pair<const void*, std::int64_t>> parts;
     for (const Part& part : target.parts)
       parts.emplace_back(part.source >= 0 ? static_cast<const void*>(sources[std::size_t(part.source)]->data())

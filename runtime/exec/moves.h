@@ -97,6 +97,7 @@ class MovePlan {
   // A device here that wants what this peer sends.
   int receiver_of(std::size_t message) const;
   bool is_handed_on(const Target& target) const;
+  static bool is_at_hand(const Target& target, const std::vector<BufferRef>& sources);
 
   Layout from_, to_;
   std::int64_t element_bytes_;

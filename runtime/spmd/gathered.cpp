@@ -81,9 +81,14 @@ bool widens(const Problem& problem, const Node& unary) {
 bool is_gathered_with_others(Problem& problem, NodeId unary) {
   const ValueId value = problem.node(unary).operands[0];
   const std::vector<Use> users = uses_of(problem.graph())[std::size_t(value)];
+  const Shape& shape = problem.type(value).shape;
+  const Spec& own = problem.kept(problem.node(unary).results[0]);
   return std::any_of(users.begin(), users.end(), [&](const Use& use) {
-    return use.node >= 0 && use.node != unary && problem.is_planned(use.node) && is_unary(problem.node(use.node)) &&
-           serves(problem, unary, value, problem.kept(problem.node(use.node).results[0]));
+    if (use.node < 0 || use.node == unary || !problem.is_planned(use.node) || !is_unary(problem.node(use.node))) return false;
+    const Spec& other = problem.kept(problem.node(use.node).results[0]);
+    if (serves(problem, unary, value, other)) return true;
+    const auto elements = [&](const Spec& from) { return problem.reshards().elements(shape, from, other); };
+    return elements(problem.kept(value)) > 0 && elements(own) == 0;
   });
 }
 

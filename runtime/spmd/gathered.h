@@ -16,7 +16,8 @@ inline bool is_unary(const Node& node) { return node.op->elementwise && node.ope
 // Whether one of these gives larger elements than it takes (a truth as a float): gathered before it, they are fewer bytes.
 bool widens(const Problem& problem, const Node& unary);
 
-// Whether another unary elementwise op takes the operand, and its result lies no finer either: both are computed of what is gathered once.
+// Whether another unary elementwise op takes the operand, and one of the two results needs no more of it than the other, which moves it:
+// both are computed of what is gathered once.
 bool is_gathered_with_others(Problem& problem, NodeId unary);
 
 // The forms of a value in which some op that uses it, computed by itself, would move the fewest elements of all else.

@@ -126,19 +126,10 @@ std::vector<ValueId> behind_barrier(GraphBuilder& b, const Graph& body, const st
   return given;
 }
 
-// Whether code over some axes has shardings in types: those by the others.
-bool has_types(const Node& code) {
-  const Mesh& mesh = mesh_of(code);
-  const std::vector<bool> automatic = is_automatic(code, mesh);
-  for (std::size_t axis = 0; axis < automatic.size(); ++axis)
-    if (automatic[axis] && mesh.axis_types()[axis] == AxisType::kExplicit) return true;
-  return false;
-}
-
 // Copies graphs with the bodies of calls where those are called. Per-device code has no barriers.
 class Inliner {
  public:
-  Inliner(bool propagates, bool has_types) : propagates_(propagates), has_types_(has_types) {}
+  explicit Inliner(bool propagates) : propagates_(propagates) {}
 
   Graph copy(const Graph& graph) const {
     if (!is_for_transformations(graph)) return graph;
@@ -151,6 +142,14 @@ class Inliner {
   }
 
  private:
+  void enter_code(const Node& code) {
+    propagates_ = false;
+    has_types_ = leaves_explicit_axes(code, manual_);
+    if (!code.attrs.has("axis_names")) return;
+    const auto& names = code.attrs.strings("axis_names");
+    manual_.insert(manual_.end(), names.begin(), names.end());
+  }
+
   // `calls`: of a body that is copied; null: the graph's own.
   std::vector<ValueId> emit(GraphBuilder& b, const Graph& graph, const std::vector<ValueId>& args, CallCopies* calls) const {
     Renaming renamed(graph);
@@ -177,8 +176,8 @@ class Inliner {
     if (node.op == &ops::kCustomVjpTangents) throw_no_forward_mode(node);
     b.set_place_of(node, call);
     if (node.attrs.bodies().empty()) return b.emit(*node.op, operands, node.attrs);
-    const bool is_code = node.op->region == RegionKind::kManual;
-    const Inliner inner(propagates_ && !is_code, is_code ? has_types(node) : has_types_);
+    Inliner inner = *this;
+    if (node.op->region == RegionKind::kManual) inner.enter_code(node);
     Bodies bodies;
     for (const GraphRef& body : node.attrs.bodies()) bodies.push_back(inner.copy_of_body(body));
     Attrs attrs = node.attrs;
@@ -192,13 +191,14 @@ class Inliner {
     return callback != nullptr ? with_partition(std::move(plain), *callback) : std::make_shared<const Graph>(std::move(plain));
   }
 
-  bool propagates_;  // shardings, through what is copied
-  bool has_types_;   // with shardings
+  bool propagates_;                  // shardings, through what is copied
+  bool has_types_ = true;            // with shardings
+  std::vector<std::string> manual_;  // axes of the code around
 };
 
 }  // namespace
 
-Graph without_calls(const Graph& graph) { return Inliner(true, true).copy(graph); }
+Graph without_calls(const Graph& graph) { return Inliner(true).copy(graph); }
 
 void throw_no_forward_mode(const Node& node) {
   throw_user_error(

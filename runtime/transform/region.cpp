@@ -44,6 +44,16 @@ std::vector<bool> is_automatic(const Node& node, const Mesh& mesh) {
   return automatic;
 }
 
+bool leaves_explicit_axes(const Node& code, const std::vector<std::string>& manual_around) {
+  const Mesh& mesh = mesh_of(code);
+  const std::vector<bool> automatic = is_automatic(code, mesh);
+  for (std::size_t axis = 0; axis < automatic.size(); ++axis) {
+    const bool is_manual_around = std::find(manual_around.begin(), manual_around.end(), mesh.axis_names()[axis]) != manual_around.end();
+    if (automatic[axis] && !is_manual_around && mesh.axis_types()[axis] == AxisType::kExplicit) return true;
+  }
+  return false;
+}
+
 Sharding with_leading(const Sharding& sharding, int rank, const Axes& axes) {
   Spec spec = sharding.spec(rank);
   spec.insert(spec.begin(), axes);

@@ -51,6 +51,8 @@ Graph reordered(Graph graph, const std::vector<std::size_t>& order);
 const Mesh& mesh_of(const Node& node);
 // Of per-device code, per axis of the mesh whether it stays automatic.
 std::vector<bool> is_automatic(const Node& node, const Mesh& mesh);
+// Whether such code has shardings in types: those by Explicit axes that stay automatic. `manual_around`: the axes of code around it.
+bool leaves_explicit_axes(const Node& code, const std::vector<std::string>& manual_around = {});
 // A spec with one more leading dimension, cut by these axes.
 Sharding with_leading(const Sharding& sharding, int rank, const Axes& axes);
 

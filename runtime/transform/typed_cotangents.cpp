@@ -8,6 +8,7 @@
 #include "runtime/ops/primitives.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/transform/inline.h"
+#include "runtime/transform/region.h"
 
 namespace shardlab::transform {
 namespace {
@@ -31,7 +32,14 @@ bool is_moved(const Node& node) {
          (node.operands.size() > 1 && node.op->elementwise && node.op != &ops::kSelect && node.op != &ops::kEnterAutoAxes);
 }
 
-// The graph with the operands of some nodes marked, in the bodies of loops and branches by `of_body`.
+// Whether the bodies of a node are typed: those of loops and branches, and code that leaves Explicit axes to types.
+bool has_types(const Node& node) {
+  const RegionKind kind = node.op->region;
+  return kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch ||
+         (kind == RegionKind::kManual && leaves_explicit_axes(node));
+}
+
+// The graph with the operands of some nodes marked, in the bodies that are typed by `of_body`.
 Graph with_marks(const Graph& graph, const std::function<bool(const Node&)>& has_marks,
                  const std::function<bool(const Node&, ValueId)>& is_marked, const std::function<Attrs(const Node&)>& attrs_of,
                  Graph (*of_body)(const Graph&)) {
@@ -44,8 +52,7 @@ Graph with_marks(const Graph& graph, const std::function<bool(const Node&)>& has
     return b.emit(*node.op, operands, node.attrs);
   });
   for (Node& node : marked.nodes)
-    if (const RegionKind kind = node.op->region; kind == RegionKind::kWhile || kind == RegionKind::kScan || kind == RegionKind::kBranch)
-      node.attrs = with_changed_bodies(node, of_body);
+    if (has_types(node)) node.attrs = with_changed_bodies(node, of_body);
   return marked;
 }
 

@@ -130,7 +130,9 @@ class Run:
         if name == "shard_map":
             specs = dict(in_specs=tuple(spec_of(i) for i in at["in_specs"]), out_specs=one_or_all([spec_of(o) for o in at["out_specs"]]))
             axes = dict(axis_names=set(at["axis_names"])) if "axis_names" in at else {}
-            return jax.shard_map(call(), mesh=self.meshes[at.get("mesh", "m")], check_vma=False, **specs, **axes)(*args)
+            around = jax.sharding.get_abstract_mesh()  # within such code its mesh is the one
+            mesh = None if around.manual_axes else self.meshes[at.get("mesh", "m")]
+            return jax.shard_map(call(), mesh=mesh, check_vma=False, **specs, **axes)(*args)
         if name == "scan":
             return scanned(call(), args, at.get("num_consts", 0), at.get("num_carry", 1), at.get("length"), at.get("reverse", False))
         if name == "cond": return jax.lax.cond(args[0], *[self.function(f) for f in at["fns"]], *args[1:])
