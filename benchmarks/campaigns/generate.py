@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints random scenarios, one a line: programs of one kind, on meshes of several shapes and device orders, arguments cut at random.
 
-    generate.py KIND SEED COUNT [--rare-meshes] [--long-dimensions] [--axis-types] > PROGRAMS.jsonl    (a kind is a module beside this one, from calls to wide)
+    generate.py KIND SEED COUNT [--rare-meshes] [--long-dimensions] [--axis-types] > PROGRAMS.jsonl    (a kind is a module beside this one)
 
 The same seed gives the same programs. Rare meshes have axes of size 1, up to four axes, other numbers of devices than 8; with long dimensions
 up to two of a program's dimensions are 4 to 32 times as long as else; with axis types some axes are Explicit, and some Auto where a mesh has several
@@ -10,6 +10,7 @@ up to two of a program's dimensions are 4 to 32 times as long as else; with axis
 import json
 import sys
 
+import around
 import calls
 import changed
 import convolutions
@@ -26,6 +27,8 @@ import loops
 import lookups
 import medleys
 import mixtures
+import more_groups
+import nested
 import networks
 import operands
 import options
@@ -43,8 +46,9 @@ import wide
 from draw import MESHES, RARE_MESHES, Draw, DrawLong
 
 KINDS = {module.__name__: module.program
-         for module in (calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, invariants, loops, lookups, medleys, mixtures, networks, operands, options, per_device,
-                        products, rearrangements, recurrent, shapes, slices, transforms, two_meshes, unplaced, uses, wide)}
+         for module in (around, calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, invariants,
+                        loops, lookups, medleys, mixtures, more_groups, nested, networks, operands, options, per_device, products, rearrangements,
+                        recurrent, shapes, slices, transforms, two_meshes, unplaced, uses, wide)}
 
 
 def with_axis_types(d, program):

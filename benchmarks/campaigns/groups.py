@@ -26,18 +26,18 @@ MESHES = [((2, 4), "ab"), ((4, 2), "ab"), ((2, 2, 2), "abc"), ((3, 2), "ab"), ((
 class OfGroup(Draw):
     """Specs are over the axes that are left to the partitioner."""
 
-    def __init__(self, seed):
-        super().__init__(seed, MESHES)
+    def __init__(self, seed, meshes):
+        super().__init__(seed, meshes)
         self.all_axes = self.axes
         manual = self.random.sample(list(self.axes), 1 if len(self.axes) == 2 or self.is_true(0.6) else 2)
         self.manual = [axis for axis in self.axes if axis in manual]
         self.axes = {axis: size for axis, size in self.axes.items() if axis not in manual}
 
 
-def program(d, name):
+def program(d, name, kinds=KINDS, meshes=MESHES):
     while True:
-        draw = OfGroup(d.random.getrandbits(48))
-        document = d.of(*KINDS).program(draw, name)
+        draw = OfGroup(d.random.getrandbits(48), meshes)
+        document = d.of(*kinds).program(draw, name)
         if '"shard_map"' not in str(document).replace("'", '"'):
             return grouped(d, draw, document)
 
