@@ -163,6 +163,7 @@ class Flattener {
     out_.regions = out_.places;
     out_.in_code.assign(graph.nodes.size(), false);
     given_.assign(graph.values.size(), false);
+    manual_.assign(std::size_t(mesh.axis_count()), false);
     for (std::size_t i = 0; i < graph.params.size(); ++i) given_[std::size_t(graph.params[i])] = is_given[i];
   }
 
@@ -388,7 +389,12 @@ class Flattener {
     out_.graph.nodes[std::size_t(n)].operands.clear();
     const int block = ++blocks_;
     FlatGraph::Body out;
-    const bool is_typed = std::all_of(ends.begin(), ends.end(), [](bool each) { return each; });
+    const std::vector<bool> manual_around = manual_, own = manual_axes(original, mesh_);
+    bool is_typed = true;  // by all axes that are left
+    for (std::size_t axis = 0; axis < ends.size(); ++axis) {
+      manual_[axis] = manual_[axis] || own[axis];
+      is_typed = is_typed && (manual_[axis] || ends[axis]);
+    }
     const Clone around = std::exchange(clone_, is_typed ? Clone::kForEachTypedUse : Clone::kForEachUse);
     out.graph = with_cloned_constants(*original.attrs.bodies()[0], {}, clone_);
     out.values.assign(out.graph.values.size(), -1);
@@ -403,6 +409,7 @@ class Flattener {
     for (std::size_t r = 0; r < out.graph.results.size(); ++r)
       add_code_edge(out.values[std::size_t(out.graph.results[r])], original.results[r], n, {specs.results[r], ends});
     clone_ = around;
+    manual_ = manual_around;
     std::vector<FlatGraph::Body> bodies;
     bodies.push_back(std::move(out));
     return bodies;
@@ -474,6 +481,7 @@ class Flattener {
   std::vector<bool> given_;  // per value: its sharding is the user's
   int blocks_ = 0;
   Clone clone_ = Clone::kForEachUser;  // in the body that is laid out
+  std::vector<bool> manual_;           // per axis of the mesh whether it is one of the code around
 };
 
 }  // namespace

@@ -162,11 +162,9 @@ class SubMesh {
 void check_names_no_manual_axis(const Node& constraint, const Spec& spec, const SubMesh& sub) {
   if (sub.up(sub.down(spec)) == spec) return;
   throw_user_error(
-      "pspec {} contains a manual axes ({}) of mesh which is not allowed. If you are using a with_sharding_constraint under a shard_map, "
-      "only "
-      "use the mesh axis in PartitionSpec which are not manual: in its code values lie over those as in_specs and out_specs say; leave "
-      "them "
-      "out of the constraint, or put it outside shard_map. [{}]",
+      "pspec {} contains a manual axes ({}) of mesh which is not allowed. If you are using a with_sharding_constraint under a "
+      "shard_map, only use the mesh axis in PartitionSpec which are not manual: in its code values lie over those as in_specs and "
+      "out_specs say; leave them out of the constraint, or put it outside shard_map. [{}]",
       text_of(spec, sub.whole()), fmt::join(sub.manual_names(), ", "), constraint.where.text());
 }
 
