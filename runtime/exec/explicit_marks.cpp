@@ -60,6 +60,13 @@ AxisSet axes_named(const std::vector<std::string>& names, const Mesh& mesh) {
   return named_axes(fmt::format("{}", fmt::join(names, ",")), mesh);
 }
 
+std::vector<std::string> names_in(AxisSet axes, const Mesh& mesh) {
+  std::vector<std::string> names;
+  for (int axis = 0; axis < mesh.axis_count(); ++axis)
+    if ((axes >> axis & 1) != 0) names.push_back(mesh.axis_names()[std::size_t(axis)]);
+  return names;
+}
+
 bool is_partly_explicit(const Mesh& mesh) { return mesh.has_explicit_axes() && !mesh.is_explicit(); }
 
 Spec within(const Spec& spec, AxisSet axes) {

@@ -16,6 +16,7 @@ using AxisSet = std::uint64_t;  // bit a: axis number a of the mesh
 AxisSet all_axes_of(const Mesh& mesh);
 AxisSet explicit_axes_of(const Mesh& mesh);
 AxisSet axes_named(const std::vector<std::string>& names, const Mesh& mesh);  // none: all
+std::vector<std::string> names_in(AxisSet axes, const Mesh& mesh);
 // Some axes are Explicit and some not: what is asked for in types leaves the others to propagation.
 bool is_partly_explicit(const Mesh& mesh);
 // The spec's cuts by these axes alone.

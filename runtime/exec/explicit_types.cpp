@@ -23,13 +23,6 @@
 namespace shardlab {
 namespace {
 
-std::vector<std::string> names_in(AxisSet axes, const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (int axis = 0; axis < mesh.axis_count(); ++axis)
-    if ((axes >> axis & 1) != 0) names.push_back(mesh.axis_names()[std::size_t(axis)]);
-  return names;
-}
-
 // Attributes of a constraint to a type: closed where all axes are typed, else open to the other axes.
 Attrs type_attrs(const Spec& spec, const Mesh& mesh, AxisSet typed, AxisSet manual) {
   Attrs attrs{{"sharding", Sharding(mesh, spec)}};

@@ -4,18 +4,15 @@
 
 #include <algorithm>
 
+#include "runtime/exec/explicit_marks.h"
+
 namespace shardlab {
 namespace {
 
 using transform::axes_in;
 using transform::VaryingAxes;
 
-std::string names_text(VaryingAxes axes, const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (int axis = 0; axis < mesh.axis_count(); ++axis)
-    if ((axes >> axis & 1) != 0) names.push_back(mesh.axis_names()[std::size_t(axis)]);
-  return fmt::format("{}", fmt::join(names, ","));
-}
+std::string names_text(VaryingAxes axes, const Mesh& mesh) { return fmt::format("{}", fmt::join(names_in(axes, mesh), ",")); }
 
 // From a value back to where an axis comes in.
 std::string reason(const Graph& body, const transform::Varying& varying, ValueId id, VaryingAxes axis, const Mesh& mesh,

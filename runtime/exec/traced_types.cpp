@@ -89,9 +89,7 @@ std::string Tracer::type_text(ValueId value) const {
   const TracedType type = type_of(value);
   Spec spec = type.spec;
   spec.resize(std::size_t(builder_.type(value).rank()));
-  std::vector<std::string> names;
-  for (int axis = 0; axis < mesh->axis_count(); ++axis)
-    if ((type.varying >> axis & 1) != 0) names.push_back(mesh->axis_names()[std::size_t(axis)]);
+  const std::vector<std::string> names = names_in(type.varying, *mesh);
   const std::string varying = names.empty()       ? ""
                               : names.size() == 1 ? fmt::format("{{V:{}}}", names[0])
                                                   : fmt::format("{{V:({})}}", fmt::join(names, ","));

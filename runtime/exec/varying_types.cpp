@@ -4,6 +4,7 @@
 
 #include "runtime/exec/array_impl.h"
 #include "runtime/exec/context.h"
+#include "runtime/exec/explicit_marks.h"
 #include "runtime/exec/shard_map.h"
 
 namespace shardlab {
@@ -29,16 +30,9 @@ std::vector<VaryingAxes> varying_results(const TracedBody& body, std::vector<Arr
   return transform::Varying(body.graph, varying_of(args, mesh), mesh).results();
 }
 
-std::vector<std::string> names_of(VaryingAxes axes, const Mesh& mesh) {
-  std::vector<std::string> names;
-  for (int axis = 0; axis < mesh.axis_count(); ++axis)
-    if ((axes >> axis & 1) != 0) names.push_back(mesh.axis_names()[std::size_t(axis)]);
-  return names;
-}
-
 // As JAX writes the type: "float32[4]{V:(x,y)}".
 std::string varying_text(const TensorType& type, VaryingAxes axes, const Mesh& mesh) {
-  const std::vector<std::string> names = names_of(axes, mesh);
+  const std::vector<std::string> names = names_in(axes, mesh);
   if (names.empty()) return type.text();
   const std::string joined = fmt::format("{}", fmt::join(names, ","));
   return fmt::format("{}{{V:{}}}", type.text(), names.size() == 1 ? joined : "(" + joined + ")");
@@ -47,7 +41,7 @@ std::string varying_text(const TensorType& type, VaryingAxes axes, const Mesh& m
 // What makes up for axes that are missing.
 std::string cast_text(VaryingAxes axes, const Mesh& mesh) {
   std::vector<std::string> names;
-  for (const std::string& name : names_of(axes, mesh)) names.push_back(fmt::format("\"{}\"", name));
+  for (const std::string& name : names_in(axes, mesh)) names.push_back(fmt::format("\"{}\"", name));
   return fmt::format("pcast(…, {{{}}}, \"varying\")", fmt::join(names, ", "));
 }
 
@@ -58,7 +52,7 @@ Array varying_like(const Array& made, const Array& like) {
   if (!mesh) return made;
   const std::vector<VaryingAxes> axes = varying_of({made, like}, *mesh);
   const VaryingAxes missing = axes[1] & ~axes[0];
-  return missing == 0 ? made : pvary(made, names_of(missing, *mesh));
+  return missing == 0 ? made : pvary(made, names_in(missing, *mesh));
 }
 
 void check_carry_varies(std::string_view loop, const TracedBody& body, const std::vector<Array>& args, std::size_t carried, Where where) {
@@ -114,7 +108,7 @@ void check_cast(const Array& x, const std::vector<std::string>& axes, Where wher
   const VaryingAxes varying = varying_of({x}, *mesh)[0];
   if ((varying & transform::axes_in(axes, *mesh)) == 0) return;
   throw_user_error("Unsupported pcast from=varying, to='varying': the value has type {} and varies over {} already [{}]",
-                   varying_text(x.type(), varying, *mesh), fmt::join(names_of(varying & transform::axes_in(axes, *mesh), *mesh), ", "),
+                   varying_text(x.type(), varying, *mesh), fmt::join(names_in(varying & transform::axes_in(axes, *mesh), *mesh), ", "),
                    where.text());
 }
 
