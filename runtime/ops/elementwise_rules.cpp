@@ -245,6 +245,26 @@ Values igamma_jvp(GraphBuilder& b, const JvpArgs& args) {
 }
 Values igammac_jvp(GraphBuilder& b, const JvpArgs& args) { return {unary(b, kNeg, igamma_jvp(b, args)[0])}; }
 
+// What igamma(a, x) leaves as it is moves x by g(a, x) with a: (the density of x) g = -(igamma's derivative by a), by which g's derivative
+// by x is the one of -log(density) by a, and by x times g. Both sides by a, n times, give those of the further derivatives.
+Values random_gamma_grad_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term a(b, args.operands[0]), x(b, args.operands[1]), y(b, args.results[0]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i == 0) return call(b, "random_gamma_grad_by_a", {1.0, a, x}).id();
+    return where(x == 0.0, 0.0, call("digamma", a) - call("log", x) - y * ((a - 1.0) / x - 1.0)).id();
+  });
+}
+Values random_gamma_grad_by_a_jvp(GraphBuilder& b, const JvpArgs& args) {
+  const Term n(b, args.operands[0]), a(b, args.operands[1]), x(b, args.operands[2]), y(b, args.results[0]);
+  return scaled_sum(b, args, [&](std::size_t i) {
+    if (i == 0) throw_user_error("random_gamma_grad_by_a counts derivatives by its first operand, which has none itself");
+    if (i == 1) return call(b, "random_gamma_grad_by_a", {n + 1.0, a, x}).id();
+    const Term lower = call(b, "random_gamma_grad_by_a", {call(b, "maximum", {n - 1.0, 0.0}), a, x});
+    const Term of_density = call(b, "polygamma", {n, a}) - where(n == 0.0, call("log", x), 0.0);
+    return where(x == 0.0, 0.0, of_density - y * ((a - 1.0) / x - 1.0) - n * lower / x).id();
+  });
+}
+
 Values regularized_incomplete_beta_jvp(GraphBuilder& b, const JvpArgs& args) {
   const Term p(b, args.operands[0]), q(b, args.operands[1]), x(b, args.operands[2]);
   return scaled_sum(b, args, [&](std::size_t i) {

@@ -12,7 +12,7 @@ namespace shardlab::ops {
   X(neg) X(conj) X(real) X(imag) X(abs) X(sign) X(floor) X(ceil) X(round) X(trunc) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh) X(asin) X(acos) X(atan) \
   X(asinh) X(acosh) X(atanh) X(exp) X(expm1) X(exp2) X(log) X(log1p) X(sqrt) X(rsqrt) X(cbrt) X(square) X(logistic) X(erf) X(erfc) \
   X(erf_inv) X(digamma) X(lgamma) X(add) X(sub) X(mul) X(div) X(rem) X(remainder) X(pow) X(atan2) X(complex) X(maximum) X(minimum) X(relu) \
-  X(igamma) X(igammac) X(regularized_incomplete_beta) X(expn) X(expi) X(hyp1f1) X(hyp2f1) \
+  X(igamma) X(igammac) X(regularized_incomplete_beta) X(random_gamma_grad) X(random_gamma_grad_by_a) X(expn) X(expi) X(hyp1f1) X(hyp2f1) \
   X(erfcx) X(dawsn) X(sine_integral) X(cosine_integral) X(fresnel_sine) X(fresnel_cosine) X(owens_t) X(round_to_precision)
 #define SHARDLAB_ELEMENTWISE_TRANSPOSES(X) X(neg) X(conj) X(real) X(imag) X(add) X(sub) X(mul) X(div) X(complex) X(round_to_precision)
 // clang-format on

@@ -45,6 +45,7 @@ SHARDLAB_INTEGRAL(Igamma, real_igamma)
 SHARDLAB_INTEGRAL(Igammac, real_igammac)
 SHARDLAB_INTEGRAL(IgammaGradA, real_igamma_grad_a)
 SHARDLAB_INTEGRAL(RandomGammaGrad, real_random_gamma_grad)
+SHARDLAB_INTEGRAL(RandomGammaGradByA, real_random_gamma_grad_by_a)
 SHARDLAB_INTEGRAL(IncompleteBeta, real_regularized_incomplete_beta)
 SHARDLAB_INTEGRAL(Expn, real_expn)
 SHARDLAB_INTEGRAL(Expi, real_expi)
@@ -68,9 +69,9 @@ constexpr std::string_view kLgammaAliases[] = {"gammaln"}, kBetaAliases[] = {"be
 
 }  // namespace
 
-extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kHyp1f1GradA, kHyp1f1GradB,
-    kHyp2f1GradA, kHyp2f1GradB, kHyp2f1GradC, kErfcx, kDawsn, kSineIntegral, kCosineIntegral, kFresnelSine, kFresnelCosine, kOwensT,
-    kRoundToPrecision;
+extern const OpDef kIgamma, kIgammac, kRandomGammaGrad, kRandomGammaGradByA, kIncompleteBeta, kExpn, kExpi, kHyp1f1, kHyp2f1, kHyp1f1GradA,
+    kHyp1f1GradB, kHyp2f1GradA, kHyp2f1GradB, kHyp2f1GradC, kErfcx, kDawsn, kSineIntegral, kCosineIntegral, kFresnelSine, kFresnelCosine,
+    kOwensT, kRoundToPrecision;
 
 const OpDef kLgamma = unary_op<Lgamma>("lgamma", "The logarithm of |gamma(x)|.", expand_inexact, kLgammaAliases);
 const OpDef kDigamma = unary_op<Digamma>("digamma", "The derivative of lgamma.", expand_inexact);
@@ -80,6 +81,9 @@ const OpDef kIgammac = binary_op<Igammac>("igammac", "1 - igamma(a, x), accurate
 const OpDef kIgammaGradA = binary_op<IgammaGradA>("igamma_grad_a", "The derivative of igamma by a.", expand_inexact);
 const OpDef kRandomGammaGrad = strong(binary_op<RandomGammaGrad>(
     "random_gamma_grad", "The derivative by a of a sample x of the gamma distribution: args [a, x].", expand_inexact));
+const OpDef kRandomGammaGradByA = strong(elementwise_op<RandomGammaGradByA, 3>(
+    "random_gamma_grad_by_a", "The n-th derivative of random_gamma_grad by a: args [n, a, x], n below 16; NaN of other n.",
+    expand_inexact));
 const OpDef kIncompleteBeta = elementwise_op<IncompleteBeta, 3>(
     "regularized_incomplete_beta", "The integral from 0 to x of t^(a-1) (1-t)^(b-1) over beta(a, b): args [a, b, x].", expand_inexact,
     kBetaAliases);

@@ -15,7 +15,7 @@
                    X(Acos) X(Acosh) X(Asin) X(Asinh) X(Atan) X(Atanh) X(Cos) X(Cosh) X(Exp) X(Exp2) X(Expm1) X(Log) X(Log1p) X(Logistic) \
                    X(Sin) X(Sinh) X(Tan) X(Tanh) X(Digamma) X(Erf) X(ErfInv) X(Erfc) X(Lgamma) \
                    X(CosineIntegral) X(Dawsn) X(Erfcx) X(Expi) X(Expn) X(FresnelCosine) X(FresnelSine) X(Hyp1f1) \
-                   X(Hyp1f1GradA) X(Hyp1f1GradB) X(Hyp2f1) X(Hyp2f1GradA) X(Hyp2f1GradB) X(Hyp2f1GradC) X(OwensT) X(SineIntegral) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) X(RoundToPrecision) \
+                   X(Hyp1f1GradA) X(Hyp1f1GradB) X(Hyp2f1) X(Hyp2f1GradA) X(Hyp2f1GradB) X(Hyp2f1GradC) X(OwensT) X(SineIntegral) X(Igamma) X(IgammaGradA) X(Igammac) X(IncompleteBeta) X(RandomGammaGrad) X(RandomGammaGradByA) X(RoundToPrecision) \
   /* binary     */ X(Add) X(And) X(Atan2) X(Complex) X(Div) X(Maximum) X(Minimum) X(Mul) X(NextAfter) X(Or) X(Pow) X(Rem) X(Remainder) X(ShiftLeft) \
                    X(ShiftRightArithmetic) X(ShiftRightLogical) X(Sub) X(Xor) \
                    X(FloorDivide) X(Fmod) X(Gcd) \

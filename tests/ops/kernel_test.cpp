@@ -225,6 +225,17 @@ TEST(Values, IncompleteGammaOfLargeParameters) {
   const std::vector<double> sample = of("random_gamma_grad");
   EXPECT_NEAR(sample[0], 0.999750041635707, 1e-9);
   EXPECT_NEAR(sample[2], 1.0004999168644038, 1e-9);
+  // By mpmath with 60 digits: of small and large samples, of some orders.
+  auto by_a = [&](double n) {
+    const Tensor order = tensor_of<double>({4}, {n, n, n, n}), shape = tensor_of<double>({4}, {0.3, 10, 0.5, 1000});
+    const Tensor at = tensor_of<double>({4}, {0.2, 12, 3, 900}),
+                 result = run(*find_op("random_gamma_grad_by_a"), {order, shape, at}, {})[0];
+    return std::vector<double>(result.as<double>(), result.as<double>() + 4);
+  };
+  expect(by_a(1), {-3.43026930295327, -0.0557717417381975, -3.61746155089832, -0.000482685924480942}, 1e-10);
+  expect(by_a(2), {22.2712699249701, 0.00762078649077272, 13.0704159690916, 6.49507141316664e-07}, 1e-8);
+  expect(by_a(5), {-49167.3084814211, -0.000255017445930556, -6045.46780800888, -1.97350007098558e-14}, 1e-8);
+  for (double none : {-1.0, 0.5, 16.0}) EXPECT_TRUE(std::isnan(by_a(none)[0])) << none;
   EXPECT_EQ(floats(call("igamma", {tensor_of<float>({2}, {kInf, 1}), tensor_of<float>({2}, {3, float(inf)})})[0]),
             (std::vector<float>{0, 1}));
 }

@@ -131,6 +131,12 @@ double slope(const std::vector<Number>& x, std::size_t which, double (*f)(const 
   };
   return (4 * slope(1e-4) - slope(2e-4)) / 3;
 }
+double random_gamma_by_a_again(const std::vector<Number>& x) {
+  const double n = x[0].real(), a = x[1].real();
+  if (!(n >= 0 && n < 16) || n != std::floor(n) || !(a > 0)) return NAN;
+  if (n == 0) return random_gamma_by_a(a, x[2].real());
+  return slope(x, 1, [](const std::vector<double>& of) { return random_gamma_by_a_again({of[0] - 1, of[1], of[2]}); });
+}
 // Where the series ends it has no logarithms.
 double hyp1f1_by(std::size_t which, const std::vector<Number>& x) {
   if (is_down_count(x[1].real())) return NAN;
@@ -181,6 +187,7 @@ std::optional<ScalarFunction> naive_integral(std::string_view op) {
       {"igammac", two(igammac)},
       {"igamma_grad_a", two(igamma_by_a)},
       {"random_gamma_grad", two(random_gamma_by_a)},
+      {"random_gamma_grad_by_a", of(random_gamma_by_a_again)},
       {"regularized_incomplete_beta",
        of([](const std::vector<Number>& x) { return incomplete_beta(x[0].real(), x[1].real(), x[2].real()); })},
       {"expn", two(expn)},

@@ -325,6 +325,7 @@ OP T op_igamma(T a, T x) { return T(real_igamma(f64(a), f64(x))); }
 OP T op_igammac(T a, T x) { return T(real_igammac(f64(a), f64(x))); }
 OP T op_igamma_grad_a(T a, T x) { return T(real_igamma_grad_a(f64(a), f64(x))); }
 OP T op_random_gamma_grad(T a, T x) { return T(real_random_gamma_grad(f64(a), f64(x))); }
+OP T op_random_gamma_grad_by_a(T n, T a, T x) { return T(real_random_gamma_grad_by_a(f64(n), f64(a), f64(x))); }
 OP T op_atan2(T x, T y) { return T(atan2(f64(x), f64(y))); }
 OP cx<T> op_complex(T re, T im) { return cx<T>{re, im}; }
 OP T op_and(T x, T y) { return T(x & y); }
