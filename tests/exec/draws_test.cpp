@@ -91,6 +91,28 @@ TEST(Draws, AreJaxs) {
   config::update("jax_threefry_partitionable", true);
 }
 
+// Forward mode on forward mode, as jax.jvp of jax.jvp; JAX's numbers come of loops in float32.
+TEST(Draws, GammaHasDerivativesOfEveryOrder) {
+  const Array key = random::key(7), a = array<float>({0.3F, 1.0F, 2.5F, 8.0F}), one = ones({4});
+  auto expect = [&](auto draw, const std::vector<std::vector<float>>& wanted) {
+    auto along = [one](auto f) { return [f, one](const Array& x) { return std::get<1>(jvp(f, std::tuple{x}, std::tuple{one})); }; };
+    auto first = along(draw);
+    auto second = along(first);
+    const std::vector<Array> found = {first(a), second(a), along(second)(a)};
+    for (std::size_t order = 0; order < found.size(); ++order) {
+      const std::vector<float> got = found[order].to_vector<float>();
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_NEAR(got[i], wanted[order][i], 2e-3 * std::fabs(wanted[order][i])) << order << " " << i;
+    }
+  };
+  expect([key](const Array& x) { return random::gamma(key, x); }, {{2.7065958e-05, 4.8733953e-01, 7.6069146e-01, 1.2068626e+00},
+                                                                   {0.00110335, 0.3284565, 0.0564412, -0.01342641},
+                                                                   {0.03714308, -0.54272825, -0.03945927, 0.00261043}});
+  expect([key](const Array& x) { return random::loggamma(key, x); }, {{47.35221, 2.2363555, 0.5782273, 0.10691749},
+                                                                      {-3.1189990e+02, -3.4940300, -2.9144397e-01, -1.2620826e-02},
+                                                                      {3.115043e+03, 9.766497, 2.822398e-01, 3.057222e-03}});
+}
+
 // What is counted does not vary.
 TEST(Draws, CountsHaveNoDerivatives) {
   const Array key = random::key(3), p = full({2}, 0.5);
