@@ -9,12 +9,17 @@ TAKEN_ALREADY = ('"grad"', '"jvp"', '"vjp"', '"while_loop"')  # or what has no r
 
 def program(d, name):
     while True:
-        document = groups.program(d, name)
-        text, f = json.dumps(document), document["functions"]["f"]
-        whole = {each["let"] for each in document["program"] if each.get("dtype", "").startswith("int") or each["op"].startswith("random")}
-        of = [i for i, each in enumerate(f["params"]) if each not in whole]
-        if of and not any(each in text for each in TAKEN_ALREADY):
-            return differentiated(document, f, of)
+        if gradient := of_gradient(groups.program(d, name)):
+            return gradient
+
+
+def of_gradient(document):
+    """The program with the gradient by all floats in place of its results; None where there is none."""
+    f = document["functions"]["f"]
+    whole = {each["let"] for each in document["program"] if each.get("dtype", "").startswith("int") or each["op"].startswith("random")}
+    of = [i for i, each in enumerate(f["params"]) if each not in whole]
+    taken_already = any(each in json.dumps(document) for each in TAKEN_ALREADY)
+    return differentiated(document, f, of) if of and not taken_already else None
 
 
 def differentiated(document, f, of):

@@ -39,6 +39,7 @@ import recurrent
 import shapes
 import slices
 import transforms
+import turns
 import two_meshes
 import unplaced
 import uses
@@ -48,7 +49,7 @@ from draw import MESHES, RARE_MESHES, Draw, DrawLong
 KINDS = {module.__name__: module.program
          for module in (around, calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, invariants,
                         loops, lookups, medleys, mixtures, more_groups, nested, networks, operands, options, per_device, products, rearrangements,
-                        recurrent, shapes, slices, transforms, two_meshes, unplaced, uses, wide)}
+                        recurrent, shapes, slices, transforms, turns, two_meshes, unplaced, uses, wide)}
 
 
 def with_axis_types(d, program):

@@ -42,15 +42,8 @@ def program(d, name, kinds=KINDS, meshes=MESHES):
             return grouped(d, draw, document)
 
 
-def grouped(d, draw, document):
-    """The jitted function once for each group: some arguments have a part for each along a new first dimension, which the groups' axes cut."""
-    count = math.prod(draw.all_axes[axis] for axis in draw.manual)
-    cut = draw.manual if len(draw.manual) > 1 else draw.manual[0]
-    document["cluster"]["devices"] = count * document["cluster"]["devices"]
-    jit, f = document["program"][-1], document["functions"]["f"]
-    jit.pop("out_shardings", None)
-    keys = {each["let"] for each in document["program"] if each["op"].startswith("random")}
-    own = {each for each in jit["args"] if d.is_true(0.6)} - keys
+def with_parts(draw, document, own, count, cut):
+    """What makes the arguments; the `own` ones have other numbers in each part along a new first dimension, which `cut` cuts."""
     program = []
     for each in document["program"][:-1]:
         if each["op"] == "device_put" and each["let"] in own:
@@ -62,6 +55,19 @@ def grouped(d, draw, document):
                             step(each["let"], "mul", each["let"], "scale")]
             each = {**each, "sharding": [cut, *each["sharding"]]}
         program.append(each)
+    return program
+
+
+def grouped(d, draw, document):
+    """The jitted function once for each group: some arguments have a part for each along a new first dimension, which the groups' axes cut."""
+    count = math.prod(draw.all_axes[axis] for axis in draw.manual)
+    cut = draw.manual if len(draw.manual) > 1 else draw.manual[0]
+    document["cluster"]["devices"] = count * document["cluster"]["devices"]
+    jit, f = document["program"][-1], document["functions"]["f"]
+    jit.pop("out_shardings", None)
+    keys = {each["let"] for each in document["program"] if each["op"].startswith("random")}
+    own = {each for each in jit["args"] if d.is_true(0.6)} - keys
+    program = with_parts(draw, document, own, count, cut)
     body = [step(each, "squeeze", each, axis=[0]) for each in f["params"] if each in own] + f["body"]
     after, specs = [], []
     for each in f["results"]:

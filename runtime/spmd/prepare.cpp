@@ -126,6 +126,38 @@ Graph with_constrained_edges(const Graph& graph, const std::vector<bool>& carrie
   return out;
 }
 
+// Nodes in order, but for chains of constraints, which stand right behind what they are put on: whoever uses that may come to use what they
+// give (redirect_chain).
+std::vector<NodeId> with_chains_first(const Graph& graph) {
+  const Uses uses = uses_of(graph);
+  auto only_user = [&](ValueId id) { return uses[std::size_t(id)].size() == 1 ? uses[std::size_t(id)][0].node : -1; };
+  auto is_constraint = [&](NodeId n) { return n >= 0 && graph.nodes[std::size_t(n)].op->is_constraint; };
+  std::vector<NodeId> order;
+  std::vector<bool> stands(graph.nodes.size(), false);
+  auto place = [&](NodeId n) {
+    order.push_back(n);
+    stands[std::size_t(n)] = true;
+  };
+  auto place_chains_on = [&](ValueId id) {
+    if (uses[std::size_t(id)].size() < 2) return;
+    for (const Use& use : uses[std::size_t(id)]) {
+      if (!is_constraint(use.node)) continue;
+      NodeId next = only_user(graph.nodes[std::size_t(use.node)].results[0]);
+      if (!is_constraint(next)) continue;
+      place(use.node);
+      for (; is_constraint(next); next = only_user(graph.nodes[std::size_t(next)].results[0])) place(next);
+    }
+  };
+  std::for_each(graph.params.begin(), graph.params.end(), place_chains_on);
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
+    if (stands[std::size_t(n)]) continue;
+    place(n);
+    const std::vector<ValueId>& results = graph.nodes[std::size_t(n)].results;
+    std::for_each(results.begin(), results.end(), place_chains_on);
+  }
+  return order;
+}
+
 // Copies a graph's nodes in order; cloneable ones only where a user needs them.
 class ConstantCloner {
  public:
@@ -139,12 +171,12 @@ class ConstantCloner {
       out_.params.push_back(renamed_[std::size_t(id)] = ValueId(out_.values.size()));
       out_.values.push_back(source_.values[std::size_t(id)]);
     }
-    for (std::size_t n = 0; n < source_.nodes.size(); ++n) {
-      if (cloneable_[n]) continue;
+    for (NodeId n : with_chains_first(source_)) {
+      if (cloneable_[std::size_t(n)]) continue;
       Clones clones;
-      copy_node(NodeId(n), clones);
-      for (std::size_t r = 0; r < source_.nodes[n].results.size(); ++r)
-        renamed_[std::size_t(source_.nodes[n].results[r])] = out_.nodes.back().results[r];
+      copy_node(n, clones);
+      const std::vector<ValueId>& results = source_.nodes[std::size_t(n)].results;
+      for (std::size_t r = 0; r < results.size(); ++r) renamed_[std::size_t(results[r])] = out_.nodes.back().results[r];
     }
     for (ValueId id : source_.results) {
       Clones clones;
@@ -369,7 +401,9 @@ namespace {
 class ConstraintSeeder {
  public:
   ConstraintSeeder(FlatGraph& flat, const Mesh& mesh, std::vector<ValueSharding>& values)
-      : flat_(flat), graph_(flat.graph), mesh_(mesh), values_(values), uses_(uses_of(flat.graph)) {}
+      : flat_(flat), graph_(flat.graph), mesh_(mesh), values_(values), uses_(uses_of(flat.graph)), visited_(flat.graph.nodes.size(), -1) {
+    for (std::size_t i = 0; i < flat.order.size(); ++i) visited_[std::size_t(flat.order[i])] = int(i);
+  }
 
   void run() {
     std::vector<NodeId> constraints;
@@ -396,7 +430,8 @@ class ConstraintSeeder {
   // In the same body, behind the node. What a body's end gives to an edge stays.
   bool is_later(const Use& use, NodeId node) const {
     if (use.node < 0 || (use.operand > 0 && flat_.is_edge(use.node))) return false;
-    return flat_.blocks[std::size_t(use.node)] == flat_.blocks[std::size_t(node)] && flat_.places[std::size_t(use.node)] > node;
+    return flat_.blocks[std::size_t(use.node)] == flat_.blocks[std::size_t(node)] &&
+           visited_[std::size_t(use.node)] > visited_[std::size_t(node)];
   }
 
   bool is_before(NodeId node, NodeId other) const {
@@ -481,6 +516,7 @@ class ConstraintSeeder {
   const Mesh& mesh_;
   std::vector<ValueSharding>& values_;
   Uses uses_;
+  std::vector<int> visited_;  // per node, when; -1: it is not
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 // transposed, so that what it needs is computed there.
 #include <algorithm>
 
+#include "runtime/graph/dead_parts.h"
 #include "runtime/graph/host_callback.h"
 #include "runtime/ops/conv_rules.h"
 #include "runtime/ops/derive.h"
@@ -11,6 +12,7 @@
 #include "runtime/transform/region_bodies.h"
 #include "runtime/transform/saved_in_bodies.h"
 #include "runtime/transform/transpose.h"
+#include "runtime/transform/used_params.h"
 #include "runtime/transform/wide_types.h"
 
 namespace shardlab::transform {
@@ -48,6 +50,13 @@ bool saves(const Attrs& attrs, const Node& node) {
 }
 bool saves_all(const Attrs& attrs) {
   return any_policy(attrs, [](std::string_view policy) { return policy == "everything_saveable"; });
+}
+
+// What of per-device code is kept is cut by its own rule.
+bool has_code(const Graph& body) {
+  bool has = false;
+  visit_nodes(body, [&](const Node& node) { has |= node.op->region == RegionKind::kManual; });
+  return has;
 }
 
 // The linear half: the body with its linear results alone, given the operands that it needs and what was saved.
@@ -106,6 +115,24 @@ class Again {
   std::vector<bool> needs_param_;
 };
 
+// The linear half with the parameters alone that something is computed from, tangents (`unknown`) and these; `taken` and `saved`, which are
+// its parameters, become those.
+Graph take_what_is_used(const Graph& linear, const std::vector<bool>& unknown, std::vector<bool>& taken, std::vector<ValueId>& saved) {
+  const Graph used = without_dead_parts(linear);
+  std::vector<bool> is_used = used_params(used);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    if (!taken[i]) continue;
+    if (unknown[i]) is_used[next] = true;
+    taken[i] = is_used[next++];
+  }
+  std::vector<ValueId> left;
+  for (ValueId id : saved)
+    if (is_used[next++]) left.push_back(id);
+  saved = std::move(left);
+  return with_params(used, is_used);
+}
+
 // The known half with what the linear one needs of it, emitted; its values.
 std::vector<ValueId> emit_known(GraphBuilder& b, const Node& node, BodySplit& split, const std::vector<ValueId>& known,
                                 const std::vector<ValueId>& saved) {
@@ -123,7 +150,7 @@ std::vector<ValueId> emit_known(GraphBuilder& b, const Node& node, BodySplit& sp
 
 RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vector<ValueId>& known) {
   std::vector<bool> unknown = unknown_of(known), is_linear(node.results.size()), taken(known.size());
-  const bool keeps_all = saves_all(node.attrs);  // in bodies, too, by the cut itself
+  const bool keeps_all = saves_all(node.attrs) && has_code(*node.attrs.bodies()[0]);
   const SavedInBodies in_bodies =
       save_in_bodies(*node.attrs.bodies()[0], unknown, [&](const Node& inner) { return !keeps_all && saves(node.attrs, inner); });
   BodySplit split(in_bodies.graph, unknown);
@@ -140,7 +167,7 @@ RegionSplit split_checkpoint(GraphBuilder& b, const Node& node, const std::vecto
     for (ValueId id : again.saved()) saved.push_back(split.known(id));
     split.finish(is_linear);
     for (std::size_t i = 0; i < known.size(); ++i) taken[i] = unknown[i] || again.needs_param(i);
-    linear = again.graph(taken);
+    linear = take_what_is_used(again.graph(taken), unknown, taken, saved);
   }
   RegionSplit out;
   for (std::size_t i = 0; i < known.size(); ++i)

@@ -47,7 +47,8 @@ class KeptOfBody {
       const Node& node = graph.nodes[std::size_t(n)];
       const auto found = inner_.nodes.find(n);
       const bool has_kept = found != inner_.nodes.end();
-      is_known[std::size_t(n)] = !has_kept && saves(node) && !split.varies_value(node.results[0]);
+      const bool varies = std::any_of(node.results.begin(), node.results.end(), [&](ValueId id) { return split.varies_value(id); });
+      is_known[std::size_t(n)] = !has_kept && saves(node) && !varies;
       const auto first = node.results.begin() + std::ptrdiff_t(has_kept ? found->second.own_results : 0);
       if (has_kept || is_known[std::size_t(n)]) candidates_.insert(candidates_.end(), first, node.results.end());
     }

@@ -17,12 +17,9 @@ Graph without_whole_updates(const Graph& graph) {
   auto is_whole_slice = [&](const Node& node) {
     return node.op == &ops::kSlice && graph.type(node.operands[0]) == graph.type(node.results[0]);
   };
-  Graph changed = with_replaced(
+  return with_replaced(
       graph, [&](const Node& node) { return is_whole_update(node) || is_whole_slice(node); },
       [](GraphBuilder&, const Node& node, const Renaming& renamed) { return renamed[node.operands[node.op == &ops::kSlice ? 0 : 1]]; });
-  for (Node& node : changed.nodes)
-    if (!node.attrs.bodies().empty()) node.attrs = with_changed_bodies(node, without_whole_updates);
-  return changed;
 }
 
 }  // namespace shardlab::transform
