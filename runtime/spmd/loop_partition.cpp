@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "runtime/spmd/gathered.h"
 #include "runtime/spmd/layout.h"
@@ -193,11 +194,30 @@ class LoopPlanner {
 
   RegionPlan run() {
     if (context_.loop_constants == LoopConstants::kGathered && loop_.runs_all && bytes_of(plan_) > 0) gather_constants();
+    const RegionPlan start = plan_;
+    const std::vector<Spec> params = params_;
     for (std::size_t i = 0; i < loop_.consts && bytes_of(plan_) > 0; ++i) move_constant(i);
-    return std::move(plan_);
+    if (moved_constants() < 2) return std::move(plan_);
+    // What the first ones took may have been for what the last ones save.
+    const std::int64_t bytes = bytes_with_loop();
+    RegionPlan found = std::exchange(plan_, start);
+    params_ = params;
+    for (std::size_t i = loop_.consts; i-- > 0 && bytes_of(plan_) > 0;) move_constant(i);
+    return bytes_with_loop() < bytes ? std::move(plan_) : std::move(found);
   }
 
  private:
+  int moved_constants() const {
+    int count = 0;
+    for (std::size_t i = 0; i < loop_.consts; ++i) count += params_[i] != unchanged_[i];
+    return count;
+  }
+  std::int64_t bytes_with_loop() const {
+    std::int64_t bytes = bytes_of(plan_) * loop_.trips;
+    for (std::size_t i = 0; i < loop_.consts; ++i) bytes += bytes_before(context_, node_, i, unchanged_[i], params_[i]);
+    return bytes;
+  }
+
   // All constants whole: two may save what neither does alone.
   void gather_constants() {
     std::vector<Spec> whole = params_;

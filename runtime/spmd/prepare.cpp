@@ -49,12 +49,36 @@ bool is_scalar_broadcast(const Graph& graph, const Node& node) {
   return node.op->backward_first && node.operands.size() == 1 && graph.type(node.operands[0]).rank() == 0;
 }
 
+namespace {
+
+bool are_of_one_op(const Node& a, const Node& b) { return a.user_op == b.user_op && a.where.text() == b.where.text(); }
+
+// Per node whether it holds the broadcast of a number to its type, for steps of the op alone that makes it. JAX has both for each step.
+std::vector<bool> types_of_own_numbers(const Graph& graph) {
+  std::vector<bool> found(graph.nodes.size(), false);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const NodeId producer = node.op->is_constraint ? graph.values[std::size_t(node.operands[0])].producer : -1;
+    if (producer < 0) continue;
+    const Node& made = graph.nodes[std::size_t(producer)];
+    found[n] = is_scalar_broadcast(graph, made) && are_of_one_op(made, node);
+  }
+  for (const Node& node : graph.nodes)
+    for (ValueId id : node.operands)
+      if (const NodeId producer = graph.values[std::size_t(id)].producer; producer >= 0 && found[std::size_t(producer)])
+        found[std::size_t(producer)] = are_of_one_op(graph.nodes[std::size_t(producer)], node);
+  return found;
+}
+
+}  // namespace
+
 std::vector<bool> cloned_nodes(const Graph& graph) {
   std::vector<bool> constant = constant_expressions(graph), cloned;
+  const std::vector<bool> of_numbers = types_of_own_numbers(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     bool scalar = std::all_of(node.results.begin(), node.results.end(), [&](ValueId v) { return graph.type(v).rank() == 0; });
-    cloned.push_back(!scalar && (constant[n] || is_scalar_broadcast(graph, node) || node.attrs.has("implicit")));
+    cloned.push_back(!scalar && (constant[n] || is_scalar_broadcast(graph, node) || of_numbers[n] || node.attrs.has("implicit")));
   }
   return cloned;
 }
