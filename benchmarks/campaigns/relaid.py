@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Prints random scenarios as generate.py does, whose results, or values in between, are told to lie in random ways.
 
-    relaid.py SHARDLAB KIND SEED COUNT [--constraints] > PROGRAMS.jsonl
+    relaid.py SHARDLAB KIND SEED COUNT [--constraints | --beside] > PROGRAMS.jsonl
 
-Each result gets an out_sharding; with --constraints statements of the function that is traced get constraints, about every second one. SHARDLAB
-says what shapes they have; programs in which it does not are left out. judge.py compares what becomes of them with JAX.
+Each result gets an out_sharding; with --constraints statements of the function that is traced get constraints, about every second one; with
+--beside these are values of their own, several in a row perhaps, which some later statements take in place of what they are put on. SHARDLAB says
+what shapes they have; programs in which it does not are left out. judge.py compares what becomes of them with JAX.
 """
 import copy
 import json
@@ -78,31 +79,59 @@ def telling(document):
     return other
 
 
-def with_constraints(draw, shardlab, documents):
+def with_constraints(draw, shardlab, documents, constrained):
     documents = [each for each in documents
                  if traced(each)["params"] == each["functions"][each["program"][-1]["fn"]]["params"]
                  and any(isinstance(statement["let"], str) for statement in traced(each)["body"])]
     shapes = shapes_of(shardlab, [telling(each) for each in documents])
     for document in documents:
-        function, found, statements = traced(document), shapes.get(document["name"], {}), []
-        for number, each in enumerate(function["body"]):
-            statements.append(each)
-            shape = found.get(f"given{number}")
-            if shape and draw.is_true(SHARE_OF_STATEMENTS):
-                statements.append({"let": each["let"], "op": "with_sharding_constraint", "args": [each["let"]],
-                                   "spec": drawn_spec(draw, document, shape)})
-        if len(statements) > len(function["body"]):
-            function["body"] = statements
+        function, found = traced(document), shapes.get(document["name"], {})
+        before = len(function["body"])
+        constrained(draw, document, function, [found.get(f"given{number}") for number in range(before)])
+        if len(function["body"]) > before:
             yield document
 
 
+def in_place(draw, document, function, shapes):
+    statements = []
+    for each, shape in zip(function["body"], shapes):
+        statements.append(each)
+        if shape and draw.is_true(SHARE_OF_STATEMENTS):
+            statements.append({"let": each["let"], "op": "with_sharding_constraint", "args": [each["let"]],
+                               "spec": drawn_spec(draw, document, shape)})
+    function["body"] = statements
+
+
+def beside(draw, document, function, shapes):
+    statements, others = [], {}  # name -> what may be taken in its place
+
+    def taken(name):
+        return others[name] if isinstance(name, str) and name in others and draw.is_true(0.5) else name
+
+    for number, (each, shape) in enumerate(zip(function["body"], shapes)):
+        statements.append({**each, "args": [taken(name) for name in each["args"]]})
+        for name in each["let"] if isinstance(each["let"], list) else [each["let"]]:
+            others.pop(name, None)
+        if not shape or not draw.is_true(SHARE_OF_STATEMENTS):
+            continue
+        held = others[each["let"]] = f"held{number}"
+        for count in range(draw.of(1, 1, 2, 2, 3)):
+            spec = [("UNCONSTRAINED" if draw.is_true(0.08) else axes) for axes in drawn_spec(draw, document, shape)]
+            statements.append({"let": held, "op": "with_sharding_constraint", "args": [held if count else each["let"]], "spec": spec})
+    function["results"] = [taken(name) for name in function["results"]]
+    function["body"] = statements
+
+
 def main():
-    arguments = [each for each in sys.argv[1:] if each != "--constraints"]
+    options = {"--constraints": in_place, "--beside": beside}
+    arguments = [each for each in sys.argv[1:] if each not in options]
     if len(arguments) != 4 or arguments[1] not in KINDS:
         sys.exit(__doc__ + "\nKinds: " + ", ".join(KINDS))
     shardlab, kind, seed, count = arguments[0], arguments[1], int(arguments[2]), int(arguments[3])
-    relaid = with_constraints if len(arguments) < len(sys.argv) - 1 else with_out_shardings
-    for each in relaid(Draw(seed), shardlab, generated(kind, seed, count)):
+    asked = [options[each] for each in sys.argv[1:] if each in options]
+    documents = generated(kind, seed, count)
+    relaid = with_constraints(Draw(seed), shardlab, documents, asked[0]) if asked else with_out_shardings(Draw(seed), shardlab, documents)
+    for each in relaid:
         each["name"] = each["name"].replace("/", "_relaid/")
         print(json.dumps(each))
 

@@ -12,6 +12,15 @@ namespace {
 std::size_t const_count(const Node& loop) { return std::size_t(loop.attrs.integer("num_consts", 0)); }
 bool is_loop(const Node& node) { return node.op->region == RegionKind::kWhile || node.op->region == RegionKind::kScan; }
 
+// Whether it could as well be done once, before a loop that does it in each turn. Per-device code communicates as its user wrote it.
+bool is_movable(const Node& node) {
+  if (node.op->member || !node.op->collective.empty() || node.results.empty() || has_effects(node)) return false;
+  if (node.op->region != RegionKind::kNone && node.op->region != RegionKind::kScan && node.op->region != RegionKind::kBranch) return false;
+  const Bodies& bodies = node.attrs.bodies();
+  return std::all_of(bodies.begin(), bodies.end(),
+                     [](const GraphRef& body) { return std::all_of(body->nodes.begin(), body->nodes.end(), is_movable); });
+}
+
 // Per node of a loop's body whether it is work on what the loop does not change alone. Constants and what repeats a scalar cost nothing
 // where they are used, and are no work.
 std::vector<bool> invariant_work(const Graph& body, std::size_t consts) {
@@ -20,9 +29,8 @@ std::vector<bool> invariant_work(const Graph& body, std::size_t consts) {
   for (std::size_t i = consts; i < body.params.size(); ++i) varies[std::size_t(body.params[i])] = true;
   for (std::size_t n = 0; n < body.nodes.size(); ++n) {
     const Node& node = body.nodes[n];
-    const bool is_plain = node.op->region == RegionKind::kNone && !node.op->member && node.op->collective.empty() && !node.results.empty();
     const bool stays =
-        !is_plain || std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return varies[std::size_t(id)]; });
+        !is_movable(node) || std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return varies[std::size_t(id)]; });
     for (ValueId id : node.results) varies[std::size_t(id)] = stays;
     work.push_back(!stays && !constant[n] && !is_scalar_broadcast(body, node));
   }
@@ -82,7 +90,6 @@ class Hoister {
   std::optional<Propagation> run() {
     for (ValueId id : from_.graph.params) to_.copy_param(id);
     bool has_changed = false;
-    BodyPropagations bodies;
     for (NodeId n = 0; n < NodeId(from_.graph.nodes.size()); ++n) {
       Node node = from_.graph.nodes[std::size_t(n)];
       auto found = from_.bodies.find(n);
@@ -96,10 +103,10 @@ class Hoister {
       has_changed = has_changed || !made.empty();
       const std::size_t behind_consts = const_count(node) - made.size();
       to_.copy_node(n, std::move(node), behind_consts, made);
-      bodies[to_.node_now(n)] = std::move(own);
+      bodies_[to_.node_now(n)] = std::move(own);
     }
     if (!has_changed) return std::nullopt;
-    return to_.as_program(from_, std::move(bodies));
+    return to_.as_program(from_, std::move(bodies_));
   }
 
  private:
@@ -182,11 +189,13 @@ class Hoister {
       names[std::size_t(id)] = to_.add_value(body.graph.type(id), body.values[std::size_t(id)]);
       id = names[std::size_t(id)];
     }
-    to_.add_node(std::move(node));
+    const NodeId now = to_.add_node(std::move(node));
+    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) bodies_[now] = inner->second;
   }
 
   const Propagation& from_;
   PropagationCopy to_;
+  BodyPropagations bodies_;
 };
 
 }  // namespace
