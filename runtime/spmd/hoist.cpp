@@ -12,13 +12,18 @@ namespace {
 std::size_t const_count(const Node& loop) { return std::size_t(loop.attrs.integer("num_consts", 0)); }
 bool is_loop(const Node& node) { return node.op->region == RegionKind::kWhile || node.op->region == RegionKind::kScan; }
 
-// Whether it could as well be done once, before a loop that does it in each turn. Per-device code communicates as its user wrote it.
-bool is_movable(const Node& node) {
-  if (node.op->member || !node.op->collective.empty() || node.results.empty() || has_effects(node)) return false;
-  if (node.op->region != RegionKind::kNone && node.op->region != RegionKind::kScan && node.op->region != RegionKind::kBranch) return false;
+// Whether it could as well be done once, before a loop that does it in each turn: per-device code as a whole, but no collective of a loop
+// within such code, in which devices may part. A while loop may not end.
+bool is_movable(const Node& node, bool is_within_code = false) {
+  if (node.results.empty() || has_effects(node)) return false;
+  if (!is_within_code && (node.op->member || !node.op->collective.empty())) return false;
+  const RegionKind kind = node.op->region;
+  if (kind != RegionKind::kNone && kind != RegionKind::kScan && kind != RegionKind::kBranch && kind != RegionKind::kManual) return false;
   const Bodies& bodies = node.attrs.bodies();
-  return std::all_of(bodies.begin(), bodies.end(),
-                     [](const GraphRef& body) { return std::all_of(body->nodes.begin(), body->nodes.end(), is_movable); });
+  return std::all_of(bodies.begin(), bodies.end(), [&](const GraphRef& body) {
+    return std::all_of(body->nodes.begin(), body->nodes.end(),
+                       [&](const Node& inner) { return is_movable(inner, is_within_code || kind == RegionKind::kManual); });
+  });
 }
 
 // Per node of a loop's body whether it is work on what the loop does not change alone. Constants and what repeats a scalar cost nothing
