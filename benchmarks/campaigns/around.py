@@ -18,7 +18,7 @@ def of_gradient(document):
     f = document["functions"]["f"]
     whole = {each["let"] for each in document["program"] if each.get("dtype", "").startswith("int") or each["op"].startswith("random")}
     of = [i for i, each in enumerate(f["params"]) if each not in whole]
-    taken_already = any(each in json.dumps(document) for each in TAKEN_ALREADY)
+    taken_already = "loss" in document["functions"] or any(each in json.dumps(document) for each in TAKEN_ALREADY)
     return differentiated(document, f, of) if of and not taken_already else None
 
 

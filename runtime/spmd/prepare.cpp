@@ -51,7 +51,8 @@ bool is_scalar_broadcast(const Graph& graph, const Node& node) {
 
 namespace {
 
-bool are_of_one_op(const Node& a, const Node& b) { return a.user_op == b.user_op && a.where.text() == b.where.text(); }
+// Which call of the user's a node is of.
+std::string call_of(const Node& node) { return fmt::format("{} {}", node.user_op, node.where.text()); }
 
 // Per node whether it holds the broadcast of a number to its type, for steps of the op alone that makes it. JAX has both for each step.
 std::vector<bool> types_of_own_numbers(const Graph& graph) {
@@ -61,12 +62,12 @@ std::vector<bool> types_of_own_numbers(const Graph& graph) {
     const NodeId producer = node.op->is_constraint ? graph.values[std::size_t(node.operands[0])].producer : -1;
     if (producer < 0) continue;
     const Node& made = graph.nodes[std::size_t(producer)];
-    found[n] = is_scalar_broadcast(graph, made) && are_of_one_op(made, node);
+    found[n] = is_scalar_broadcast(graph, made) && call_of(made) == call_of(node);
   }
   for (const Node& node : graph.nodes)
     for (ValueId id : node.operands)
       if (const NodeId producer = graph.values[std::size_t(id)].producer; producer >= 0 && found[std::size_t(producer)])
-        found[std::size_t(producer)] = are_of_one_op(graph.nodes[std::size_t(producer)], node);
+        found[std::size_t(producer)] = call_of(graph.nodes[std::size_t(producer)]) == call_of(node);
   return found;
 }
 
@@ -250,9 +251,6 @@ class ConstantCloner {
     const bool is_number = (node.op->constant && !node.op->uses_position) || is_scalar_broadcast(source_, node);
     return !is_number && !node.attrs.has("implicit");
   }
-
-  // Which call of the user's a node is of.
-  static std::string call_of(const Node& node) { return fmt::format("{} {}", node.user_op, node.where.text()); }
 
   // One that leaves not all dimensions open, as those to types do.
   bool is_closed_constraint(const Node& node) const {
@@ -451,13 +449,14 @@ class ConstraintSeeder {
   std::vector<Use>& uses(ValueId value) { return uses_[std::size_t(value)]; }
   ValueSharding& sharding(ValueId value) { return values_[std::size_t(flat_.sharers[std::size_t(value)])]; }
 
-  // In the same body, behind the node. What a body's end gives to an edge stays.
+  // In the same body, behind the node as JAX's module has them (with_chains_first). What a body's end gives to an edge stays.
   bool is_later(const Use& use, NodeId node) const {
     if (use.node < 0 || (use.operand > 0 && flat_.is_edge(use.node))) return false;
     return flat_.blocks[std::size_t(use.node)] == flat_.blocks[std::size_t(node)] &&
            visited_[std::size_t(use.node)] > visited_[std::size_t(node)];
   }
 
+  // As the graph is written: no node may come to use what is made behind it.
   bool is_before(NodeId node, NodeId other) const {
     return flat_.blocks[std::size_t(node)] == flat_.blocks[std::size_t(other)] &&
            flat_.places[std::size_t(node)] < flat_.places[std::size_t(other)];
