@@ -13,6 +13,7 @@ import sys
 import around
 import calls
 import changed
+import code_turns
 import convolutions
 import draws
 import dtypes
@@ -36,6 +37,7 @@ import per_device
 import products
 import rearrangements
 import recurrent
+import repeated
 import shapes
 import slices
 import transforms
@@ -47,9 +49,9 @@ import wide
 from draw import MESHES, RARE_MESHES, Draw, DrawLong
 
 KINDS = {module.__name__: module.program
-         for module in (around, calls, changed, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, invariants,
+         for module in (around, calls, changed, code_turns, convolutions, draws, dtypes, einsums, explicit, expressions, functions, groups, idioms, invariants,
                         loops, lookups, medleys, mixtures, more_groups, nested, networks, operands, options, per_device, products, rearrangements,
-                        recurrent, shapes, slices, transforms, turns, two_meshes, unplaced, uses, wide)}
+                        recurrent, repeated, shapes, slices, transforms, turns, two_meshes, unplaced, uses, wide)}
 
 
 def with_axis_types(d, program):

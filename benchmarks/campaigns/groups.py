@@ -47,9 +47,10 @@ def with_parts(draw, document, own, count, cut):
     program = []
     for each in document["program"][:-1]:
         if each["op"] == "device_put" and each["let"] in own:
-            shape = program[-1]["shape"]
+            made = [before for before in program if before["let"] == each["let"]]
+            shape = next(before["shape"] for before in reversed(made) if "shape" in before)
             program += [step(each["let"], "broadcast_to", each["let"], shape=[count, *shape])]
-            if each["let"] not in draw.whole_numbers:
+            if each["let"] not in draw.whole_numbers and made[0].get("dtype") == "float32":
                 program += [step("scale", "arange", count, dtype="float32"), step("scale", "mul", "scale", 0.1), step("scale", "add", "scale", 1.0),
                             step("scale", "reshape", "scale", shape=[count] + [1] * len(shape)),
                             step(each["let"], "mul", each["let"], "scale")]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs scenarios with shardlab and with JAX, and names those in which values, dtypes or shardings differ, or shardlab moves more.
 
-    judge.py SHARDLAB [--python PYTHON_WITH_JAX] SCENARIOS…        (as generate.py prints them)
+    judge.py SHARDLAB [--python PYTHON_WITH_JAX] [--remember FILE] SCENARIOS…        (as generate.py prints them)
 
-Judged is what the last statement gives; bytes, where that is a jit. Loops count as often as they run, on both sides; where XLA's module has
+With --remember, what JAX gives is kept in FILE, and programs that stand there need no JAX any more. Judged is what the last statement gives; bytes, where that is a jit. Loops count as often as they run, on both sides; where XLA's module has
 ones whose turns it does not tell, those once.
 """
 import json
@@ -88,8 +88,23 @@ def jax_side(path):
         print(json.dumps({"name": document["name"], **found}), flush=True)
 
 
-def theirs(python, documents):
-    """XLA ends the process on some programs: the others are given to another one."""
+def remembered(path):
+    """{program's text: what JAX gave} of a file that other runs have left, which may not be there."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+    return {each["program"]: each["gave"] for each in map(json.loads, lines)}
+
+
+def theirs(python, documents, memory=None):
+    """What JAX gives, by name. XLA ends the process on some programs: the others are given to another one."""
+    known, texts = remembered(memory), {each["name"]: json.dumps(each) for each in documents}
+    fresh = asked(python, [each for each in documents if texts[each["name"]] not in known])
+    if memory and fresh:
+        with memory.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps({"program": texts[name], "gave": gave}) + "\n" for name, gave in fresh.items())
+    return {name: fresh[name] if name in fresh else known[text] for name, text in texts.items()}
+
+
+def asked(python, documents):
     found = {}
     while documents:
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
@@ -161,11 +176,15 @@ def main():
     arguments = sys.argv[1:]
     if arguments[:1] == [JAX_SIDE]:
         return jax_side(arguments[1])
-    python = jax_python.taken_from(arguments)
+    python, memory = jax_python.taken_from(arguments), None
+    if "--remember" in arguments[:-1]:
+        at = arguments.index("--remember")
+        memory = pathlib.Path(arguments[at + 1])
+        del arguments[at:at + 2]
     if len(arguments) < 2 or not python:
         sys.exit(__doc__ if python else "judge.py: there is no Python with jax here: SHARDLAB_JAX_PYTHON or --python names one")
     documents = {each["name"]: each for each in programs.read(arguments[1:])}
-    mine, other = ours(arguments[0], arguments[1:]), theirs(python, list(documents.values()))
+    mine, other = ours(arguments[0], arguments[1:]), theirs(python, list(documents.values()), memory)
     counts, fewer, moved, refused = {}, 0, [0, 0], 0
     for name, xla in other.items():
         if "error" in xla:

@@ -2,45 +2,19 @@
 
 #include <algorithm>
 
+#include "runtime/spmd/invariants.h"
 #include "runtime/spmd/layout.h"
-#include "runtime/spmd/prepare.h"
+#include "runtime/spmd/merge_alike.h"
 #include "runtime/spmd/propagation_copy.h"
+#include "runtime/spmd/slim_loops.h"
+#include "runtime/spmd/split_code.h"
+#include "runtime/spmd/trips.h"
 
 namespace shardlab::spmd {
 namespace {
 
 std::size_t const_count(const Node& loop) { return std::size_t(loop.attrs.integer("num_consts", 0)); }
 bool is_loop(const Node& node) { return node.op->region == RegionKind::kWhile || node.op->region == RegionKind::kScan; }
-
-// Whether it could as well be done once, before a loop that does it in each turn: per-device code as a whole, but no collective of a loop
-// within such code, in which devices may part. A while loop may not end.
-bool is_movable(const Node& node, bool is_within_code = false) {
-  if (node.results.empty() || has_effects(node)) return false;
-  if (!is_within_code && (node.op->member || !node.op->collective.empty())) return false;
-  const RegionKind kind = node.op->region;
-  if (kind != RegionKind::kNone && kind != RegionKind::kScan && kind != RegionKind::kBranch && kind != RegionKind::kManual) return false;
-  const Bodies& bodies = node.attrs.bodies();
-  return std::all_of(bodies.begin(), bodies.end(), [&](const GraphRef& body) {
-    return std::all_of(body->nodes.begin(), body->nodes.end(),
-                       [&](const Node& inner) { return is_movable(inner, is_within_code || kind == RegionKind::kManual); });
-  });
-}
-
-// Per node of a loop's body whether it is work on what the loop does not change alone. Constants and what repeats a scalar cost nothing
-// where they are used, and are no work.
-std::vector<bool> invariant_work(const Graph& body, std::size_t consts) {
-  const std::vector<bool> constant = constant_expressions(body);
-  std::vector<bool> varies(body.values.size(), false), work;
-  for (std::size_t i = consts; i < body.params.size(); ++i) varies[std::size_t(body.params[i])] = true;
-  for (std::size_t n = 0; n < body.nodes.size(); ++n) {
-    const Node& node = body.nodes[n];
-    const bool stays =
-        !is_movable(node) || std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return varies[std::size_t(id)]; });
-    for (ValueId id : node.results) varies[std::size_t(id)] = stays;
-    work.push_back(!stays && !constant[n] && !is_scalar_broadcast(body, node));
-  }
-  return work;
-}
 
 // A result of a body that the loop does not change, and lies elsewhere than what the loop gives.
 struct GivenBack {
@@ -88,38 +62,60 @@ BodyPropagation body_without(const BodyPropagation& body, const BodyPropagation&
   return copy.as_body(std::move(bodies));
 }
 
+std::optional<Propagation> hoisted_within(Propagation body, const Mesh& mesh);
+
+// Of a program (kLoops), or of a body that a loop repeats, in which loops of per-device code come first, too (kAndCode).
+enum class Within : std::uint8_t { kLoops, kAndCode };
+
 class Hoister {
  public:
-  explicit Hoister(const Propagation& from) : from_(from), to_(from.graph, from.values, from.origins) {}
+  Hoister(const Propagation& from, const Mesh& mesh, Within within)
+      : from_(from), mesh_(mesh), within_(within), to_(from.graph, from.values, from.origins) {}
 
-  std::optional<Propagation> run() {
+  // Whether anything has left a loop.
+  bool run() {
     for (ValueId id : from_.graph.params) to_.copy_param(id);
     bool has_changed = false;
     for (NodeId n = 0; n < NodeId(from_.graph.nodes.size()); ++n) {
       Node node = from_.graph.nodes[std::size_t(n)];
       auto found = from_.bodies.find(n);
-      if (found == from_.bodies.end()) {
-        to_.copy_node(n, std::move(node));
-        continue;
-      }
-      SharedBodies own = found->second;
+      SharedBodies own = found == from_.bodies.end() ? nullptr : found->second;
       std::vector<ValueId> made;
-      if (is_loop(node)) made = hoist(node, own);
+      if (own && is_loop(node) && known_trips(from_.graph, node) != 0) made = hoist(node, own);
       has_changed = has_changed || !made.empty();
+      if (within_ == Within::kAndCode && node.op->region == RegionKind::kManual && hoist_within_code(node, own)) has_changed = true;
       const std::size_t behind_consts = const_count(node) - made.size();
       to_.copy_node(n, std::move(node), behind_consts, made);
-      bodies_[to_.node_now(n)] = std::move(own);
+      if (own) bodies_[to_.node_now(n)] = std::move(own);
     }
-    if (!has_changed) return std::nullopt;
-    return to_.as_program(from_, std::move(bodies_));
+    return has_changed;
   }
 
+  Propagation result() { return with_alike_merged(to_.as_program(from_, std::move(bodies_))); }
+
  private:
+  // The loop's bodies, once all has left that leaves loops in these, and with what per-device code does anew in each turn apart.
+  SharedBodies prepared(const Node& loop, const SharedBodies& bodies) const {
+    std::vector<BodyPropagation> changed = *bodies;
+    bool has_changed = false;
+    for (BodyPropagation& body : changed)
+      if (std::optional<Propagation> now = hoisted_within(as_program(body), mesh_)) {
+        body = as_body(*std::move(now));
+        has_changed = true;
+      }
+    if (std::optional<BodyPropagation> split = with_code_split(changed.back(), const_count(loop), mesh_)) {
+      changed.back() = *std::move(split);
+      has_changed = true;
+    }
+    return has_changed ? std::make_shared<const std::vector<BodyPropagation>>(std::move(changed)) : bodies;
+  }
+
   // Takes the work out of a loop's body; what is left of the loop takes these values besides.
   std::vector<ValueId> hoist(Node& loop, SharedBodies& bodies) {
     const std::size_t consts = const_count(loop);
-    const BodyPropagation& body = bodies->back();
-    Leaving leaving{.work = invariant_work(body.graph, consts)};
+    const SharedBodies now = prepared(loop, bodies);
+    const BodyPropagation& body = now->back();
+    Leaving leaving{.work = invariants(body.graph, consts).is_work};
     leaving.given = given_back(loop, body, leaving.work);
     std::vector<bool> is_used(body.graph.values.size(), false);
     note_uses(body.graph, leaving.work, is_used);
@@ -138,10 +134,10 @@ class Hoister {
     for (ValueId id : leaving.wanted) made.push_back(names[std::size_t(id)]);
     for (const GivenBack& each : leaving.given) made.push_back(names[std::size_t(each.id)]);
     if (made.empty()) return made;
-    keep_consts(loop, *bodies, is_used, leaving);
+    keep_consts(loop, *now, is_used, leaving);
     std::vector<BodyPropagation> rest;
     Bodies graphs;
-    for (const BodyPropagation& each : *bodies) {
+    for (const BodyPropagation& each : *now) {
       rest.push_back(body_without(each, body, leaving));
       graphs.push_back(std::make_shared<const Graph>(rest.back().graph));
     }
@@ -149,6 +145,21 @@ class Hoister {
     const auto kept = std::count(leaving.kept_consts.begin(), leaving.kept_consts.end(), true);
     loop.attrs.set("bodies", graphs).set("num_consts", std::int64_t(kept) + std::int64_t(made.size()));
     return made;
+  }
+
+  // What leaves the loops of per-device code that a loop around it repeats. Code over all axes has no shardings within.
+  bool hoist_within_code(Node& node, SharedBodies& own) const {
+    const Graph& code = own ? own->at(0).graph : *node.attrs.bodies()[0];
+    if (std::none_of(code.nodes.begin(), code.nodes.end(), is_loop)) return false;
+    auto propagated = [&] {
+      const std::vector<std::optional<Spec>> params(code.params.size()), results(code.results.size());
+      return propagate({&code, Mesh::single(0), params, results});
+    };
+    std::optional<Propagation> now = hoisted_within(own ? as_program(own->at(0)) : propagated(), mesh_);
+    if (!now) return false;
+    node.attrs.set("bodies", Bodies{std::make_shared<const Graph>(now->graph)});
+    if (own) own = std::make_shared<const std::vector<BodyPropagation>>(1, as_body(*std::move(now)));
+    return true;
   }
 
   // Each of them in the form that the loop gives it in.
@@ -199,12 +210,26 @@ class Hoister {
   }
 
   const Propagation& from_;
+  const Mesh& mesh_;
+  const Within within_;
   PropagationCopy to_;
   BodyPropagations bodies_;
 };
 
+// Of a body of a loop, or of code that one repeats.
+std::optional<Propagation> hoisted_within(Propagation body, const Mesh& mesh) {
+  if (std::optional<Propagation> slim = with_slim_loops(body)) body = std::move(*slim);
+  Hoister hoister(body, mesh, Within::kAndCode);
+  if (!hoister.run()) return std::nullopt;
+  return hoister.result();
+}
+
 }  // namespace
 
-std::optional<Propagation> hoisted(const Propagation& propagation) { return Hoister(propagation).run(); }
+std::optional<Propagation> hoisted(const Propagation& propagation, const Mesh& mesh) {
+  Hoister hoister(propagation, mesh, Within::kLoops);
+  if (!hoister.run()) return std::nullopt;
+  return hoister.result();
+}
 
 }  // namespace shardlab::spmd

@@ -9,6 +9,6 @@
 namespace shardlab::spmd {
 
 // Nothing: there is no such work.
-std::optional<Propagation> hoisted(const Propagation& propagation);
+std::optional<Propagation> hoisted(const Propagation& propagation, const Mesh& mesh);
 
 }  // namespace shardlab::spmd

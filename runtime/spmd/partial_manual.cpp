@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/core/mesh_change.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/region_bodies.h"
 

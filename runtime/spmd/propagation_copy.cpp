@@ -4,6 +4,17 @@
 
 namespace shardlab::spmd {
 
+Propagation as_program(const BodyPropagation& body) {
+  return {.graph = body.graph, .values = body.values, .results = {}, .origins = body.origins, .bodies = body.bodies};
+}
+
+BodyPropagation as_body(Propagation program) {
+  return {.graph = std::move(program.graph),
+          .values = std::move(program.values),
+          .origins = std::move(program.origins),
+          .bodies = std::move(program.bodies)};
+}
+
 PropagationCopy::PropagationCopy(const Graph& from, const std::vector<ValueSharding>& values,
                                  const std::vector<std::vector<Origin>>& origins_from)
     : from_(from), values_from_(values), origins_from_(origins_from), values_(from.values.size(), -1), nodes_(from.nodes.size(), -1) {

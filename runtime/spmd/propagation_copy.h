@@ -5,6 +5,10 @@
 
 namespace shardlab::spmd {
 
+// A body as a program of its own, of whose results nobody says how they leave it, and back.
+Propagation as_program(const BodyPropagation& body);
+BodyPropagation as_body(Propagation program);
+
 // Values and nodes of the graph that it is copied from have names in it, once they are copied; origins speak of those.
 class PropagationCopy {
  public:

@@ -1,0 +1,95 @@
+#include "runtime/spmd/split_code.h"
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/spmd/code_part.h"
+#include "runtime/spmd/invariants.h"
+#include "runtime/spmd/work.h"
+
+namespace shardlab::spmd {
+namespace {
+
+// Of per-device code. Scalars that cannot be handed over are made in both parts, and in the second alone where that takes more than
+// arithmetic.
+Invariants invariants_of(const Code& code, const std::vector<bool>& varying_params) {
+  const Graph& graph = code.graph();
+  Invariants found = invariants(graph, varying_params);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const bool is_handed = std::all_of(node.results.begin(), node.results.end(), [&](ValueId id) { return code.can_hand_over(id); });
+    const bool stays = (!is_handed && (communicates(node) || !node.attrs.bodies().empty())) ||
+                       std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return found.varies[std::size_t(id)]; });
+    for (ValueId id : node.results) found.varies[std::size_t(id)] = found.varies[std::size_t(id)] || stays;
+    found.is_work[n] = found.is_work[n] && !stays && is_handed;
+  }
+  return found;
+}
+
+bool has_work(const Code& code, const Invariants& found) {
+  const Graph& graph = code.graph();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    if (found.is_work[n] &&
+        (communicates(graph.nodes[n]) || (!only_moves_data(graph, graph.nodes[n]) && !code.is_scalar(graph.nodes[n].results[0]))))
+      return true;
+  return false;
+}
+
+// Both nodes in place of the one.
+void copy_split(const Code& code, const Invariants& found, PropagationCopy& copy, BodyPropagations& bodies) {
+  const Graph& graph = code.graph();
+  const std::vector<bool> nothing(graph.values.size(), false);
+  std::vector<bool> is_made_first = nothing, wanted_first = nothing, wanted_second = code.needed_by_effects();
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    for (ValueId id : graph.nodes[n].results) is_made_first[std::size_t(id)] = found.is_work[n];
+  CodePart first{.has_effects = false}, second;
+  for (ValueId id : graph.results) {
+    const bool varies = found.varies[std::size_t(id)];
+    (varies ? wanted_second : wanted_first)[std::size_t(id)] = true;
+    first.results.push_back(!varies);
+    second.results.push_back(varies);
+  }
+  second.needed = code.needed_for(wanted_second, is_made_first);
+  for (ValueId id = 0; id < ValueId(graph.values.size()); ++id)
+    if (second.needed[std::size_t(id)] && is_made_first[std::size_t(id)]) first.handed.push_back(id);
+  for (ValueId id : first.handed) wanted_first[std::size_t(id)] = true;
+  first.needed = code.needed_for(wanted_first, nothing);
+  const std::vector<ValueId> names = code.add(copy, bodies, first);
+  for (std::size_t i = 0; i < names.size(); ++i) second.taken.push_back({first.handed[i], names[i]});
+  code.add(copy, bodies, second);
+}
+
+}  // namespace
+
+std::optional<BodyPropagation> with_code_split(const BodyPropagation& body, std::size_t consts, const Mesh& mesh) {
+  const Graph& graph = body.graph;
+  auto is_code = [](const Node& node) { return node.op->region == RegionKind::kManual; };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_code)) return std::nullopt;
+  const Invariants around = invariants(graph, consts);
+  std::map<NodeId, std::pair<Code, Invariants>> split;
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
+    const Node& node = graph.nodes[std::size_t(n)];
+    if (!is_code(node) || around.is_work[std::size_t(n)]) continue;
+    const Code code(graph, body.values, body.bodies, n, mesh);
+    std::vector<bool> varying_params;
+    for (ValueId id : node.operands) varying_params.push_back(around.varies[std::size_t(id)]);
+    Invariants found = invariants_of(code, varying_params);
+    if (code.can_hand_over() && has_work(code, found)) split.emplace(n, std::pair(code, std::move(found)));
+  }
+  if (split.empty()) return std::nullopt;
+  PropagationCopy copy(graph, body.values, body.origins);
+  BodyPropagations bodies;
+  for (ValueId id : graph.params) copy.copy_param(id);
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
+    if (auto each = split.find(n); each != split.end()) {
+      copy_split(each->second.first, each->second.second, copy, bodies);
+      continue;
+    }
+    copy.copy_node(n, graph.nodes[std::size_t(n)]);
+    if (auto inner = body.bodies.find(n); inner != body.bodies.end()) bodies[copy.node_now(n)] = inner->second;
+  }
+  for (ValueId id : graph.results) copy.graph.results.push_back(copy.now(id));
+  return copy.as_body(std::move(bodies));
+}
+
+}  // namespace shardlab::spmd
