@@ -34,6 +34,8 @@ class Code {
   const ValueSharding& sharding(ValueId inside) const { return values_[std::size_t(inside)]; }
   // The mesh that it is written for.
   const Mesh& mesh() const { return own_; }
+  // Whether it is partitioned over some axes: any of its ops may have to move what it takes.
+  bool is_partial() const { return propagated_ != nullptr; }
   // Whether values of its devices have names around it. A scalar has no dimension to lie along, unless it is the same on all of them.
   bool can_hand_over() const;
   bool can_hand_over(ValueId inside) const { return !is_scalar(inside) || is_same_everywhere_[std::size_t(inside)]; }

@@ -247,6 +247,31 @@ PartitionedProgram lifted(const PartitionedProgram& program, const Mesh& whole, 
   return all;
 }
 
+// A parameter that the code moves to one other form before all else comes to it in that form: what brings it there is the program's around
+// the code, which may move it once for several iterations of a loop. Gives the form's spec, nothing where the code uses it as it is, too.
+std::optional<Spec> take_as_moved(PartitionedProgram& program, std::size_t param) {
+  const SlotId slot = program.params[param];
+  if (std::find(program.results.begin(), program.results.end(), slot) != program.results.end()) return std::nullopt;
+  auto is_used = [&](const Step& step) {
+    auto has = [&](const std::vector<SlotId>& slots) { return std::find(slots.begin(), slots.end(), slot) != slots.end(); };
+    if (auto* move = std::get_if<MoveStep>(&step)) return move->from == slot;
+    if (auto* compute = std::get_if<ComputeStep>(&step)) return has(compute->operands);
+    return has(std::get<RegionStep>(step).operands);
+  };
+  const auto first = std::find_if(program.steps.begin(), program.steps.end(), is_used);
+  if (first == program.steps.end() || std::any_of(first + 1, program.steps.end(), is_used)) return std::nullopt;
+  const auto* move = std::get_if<MoveStep>(&*first);
+  if (move == nullptr || move->reduction || move->kind == "slice") return std::nullopt;
+  const Slot& moved = program.slots[std::size_t(move->to)];
+  if (!moved.windows.empty() || !moved.partial.empty()) return std::nullopt;
+  for (std::size_t d = 0; d < moved.spec.size(); ++d)
+    if (moved.type.shape[d] % part_count(moved.spec[d]) != 0) return std::nullopt;
+  program.wire_bytes -= wire_bytes_of(program, *move);
+  program.params[param] = move->to;
+  program.steps.erase(first);
+  return moved.spec;
+}
+
 }  // namespace
 
 RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, const std::vector<Spec>& manual_operands,
@@ -289,7 +314,11 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
     input.graph = &lowered.graph;
     return partition(input, propagated_body(lowered, params, results), options);
   };
-  plan.bodies.push_back(std::make_shared<const PartitionedProgram>(lifted(planned(), context.mesh, sub)));
+  PartitionedProgram program = planned();
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (std::optional<Spec> spec = take_as_moved(program, i))
+      plan.operands[i] = normalised(with_manual_part(manual_operands[i], sub.up(*std::move(spec))));
+  plan.bodies.push_back(std::make_shared<const PartitionedProgram>(lifted(program, context.mesh, sub)));
   return plan;
 }
 

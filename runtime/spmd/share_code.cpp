@@ -126,7 +126,7 @@ class Sharer {
         if (other == nullptr) continue;
         made_at[std::size_t(id)] = {other->code, other->node->results[r]};
         given[std::size_t(id)] = costs && code.can_hand_over(id);
-        is_worth_it = is_worth_it || (given[std::size_t(id)] && (communicates(node) || is_heavy(graph, node)));
+        is_worth_it = is_worth_it || (given[std::size_t(id)] && (communicates(node) || is_heavy(graph, node) || code.is_partial()));
       }
       if (other == nullptr && !has_effects(node)) made_.emplace(std::pair(node.op, operands), Known{&node, c});
     }

@@ -26,12 +26,15 @@ Invariants invariants_of(const Code& code, const std::vector<bool>& varying_para
   return found;
 }
 
+// Whether it is worth a node of its own.
 bool has_work(const Code& code, const Invariants& found) {
   const Graph& graph = code.graph();
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    if (found.is_work[n] &&
-        (communicates(graph.nodes[n]) || (!only_moves_data(graph, graph.nodes[n]) && !code.is_scalar(graph.nodes[n].results[0]))))
-      return true;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (!found.is_work[n]) continue;
+    const bool is_scalar = code.is_scalar(node.results[0]);
+    if (communicates(node) || (!is_scalar && (code.is_partial() || !only_moves_data(graph, node)))) return true;
+  }
   return false;
 }
 
