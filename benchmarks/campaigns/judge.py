@@ -3,7 +3,7 @@
 
     judge.py SHARDLAB [--python PYTHON_WITH_JAX] [--remember FILE] SCENARIOS…        (as generate.py prints them)
 
-With --remember, what JAX gives is kept in FILE, and programs that stand there need no JAX any more. Judged is what the last statement gives; bytes, where that is a jit. Loops count as often as they run, on both sides; where XLA's module has
+With --remember, what JAX gives is kept in FILE, and programs that stand there need no JAX any more. Judged is what the last statement gives, without a jit what all of them give; bytes, where that is a jit. Loops count as often as they run, on both sides; where XLA's module has
 ones whose turns it does not tell, those once.
 """
 import json
@@ -24,8 +24,10 @@ JAX_SIDE = "--jax-side"
 
 
 def names_given(document):
-    names = document["program"][-1]["let"]
-    return names if isinstance(names, list) else [names]
+    """What the last statement gives; of a program without a jit everything that its statements give."""
+    last = document["program"][-1]
+    names = [each["let"] for each in (document["program"] if last["op"] != "jit" else [last])]
+    return list(dict.fromkeys(name for each in names for name in (each if isinstance(each, list) else [each])))
 
 
 def jax_side(path):

@@ -62,16 +62,14 @@ def text_of(document, description):
     line = json.dumps
     rows = lambda items: ",\n".join("    " + item for item in items)
     functions = rows(f"{line(name)}: {line(function)}" for name, function in document["functions"].items())
+    functions = f'  "functions": {{\n{functions}\n  }},\n' if functions else ""
     return f"""{{
   "shardlab": 1,
   "name": {line(document["name"])},
   "description": {line(description)},
   "cluster": {line(document["cluster"])},
   "meshes": {line(document["meshes"])},
-  "functions": {{
-{functions}
-  }},
-  "program": [
+{functions}  "program": [
 {rows(map(line, document["program"]))}
   ],
   "expect": [

@@ -51,7 +51,7 @@ Array slice_in_dim(const Operand& x, std::int64_t start, std::int64_t limit, std
   std::int64_t size = limits[std::size_t(dim)];
   starts[std::size_t(dim)] = start < 0 ? start + size : start;
   limits[std::size_t(dim)] = limit < 0 ? limit + size : limit;
-  return slice(x, starts, limits);
+  return slice(x, starts, limits, Shape(limits.size(), 1));  // as JAX, with strides
 }
 Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& pad_width, std::string_view mode,
           double constant_value) {

@@ -260,7 +260,8 @@ Array sliced(const Operand& x, const Plan& plan) {
     if (taken.step < 0) reversed.push_back(std::int64_t(d));
     if (taken.is_dropped) dropped.push_back(std::int64_t(d));
   }
-  Array result = is_all ? x.array() : slice(x, start, limit, stride);
+  const bool is_dense = std::all_of(stride.begin(), stride.end(), [](std::int64_t each) { return each == 1; });
+  Array result = is_all ? x.array() : slice(x, start, limit, is_dense ? Shape{} : stride);
   if (!reversed.empty()) result = flip(Operand(result, where), reversed);
   return dropped.empty() ? result : squeeze(Operand(result, where), dropped);
 }

@@ -68,9 +68,26 @@ class OpByOp {
     return lies_[std::size_t(id)];
   }
 
+  // A slice without strides that is no part of a compiled function: outside of jit JAX gives the starts as values, so that one program does for
+  // all. Source: _slice_impl in jax/_src/lax/slicing.py.
+  const Node* slice_at_values(std::size_t unit) const {
+    if (units_[unit].nodes.size() != 1) return nullptr;
+    const Node& node = graph_.nodes[std::size_t(units_[unit].nodes[0])];
+    const bool is_it = node.op == &ops::kSlice && node.user_op == "slice" && node.call == nullptr && !node.attrs.has("stride");
+    return is_it ? &node : nullptr;
+  }
+
   void propagate(std::size_t unit) {
     if (units_[unit].is_begun) return;
     units_[unit].is_begun = true;
+    if (const Node* slice = slice_at_values(unit)) {
+      const Shape &from = graph_.type(slice->operands[0]).shape, &to = graph_.type(slice->results[0]).shape;
+      std::optional<Spec> spec = lies(slice->operands[0]);
+      for (std::size_t d = 0; spec && d < to.size(); ++d)
+        if (from[d] != to[d]) spec->at(d).clear();
+      lies_[std::size_t(slice->results[0])] = std::move(spec);
+      return;
+    }
     GraphBuilder b(graph_.name);
     transform::Renaming renamed(graph_);
     std::vector<std::optional<Spec>> params;
