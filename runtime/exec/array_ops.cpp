@@ -44,14 +44,7 @@ Array slice(const Operand& x, const Shape& start, const Shape& limit, const Shap
   return one("slice", {x}, attrs);
 }
 Array slice_in_dim(const Operand& x, std::int64_t start, std::int64_t limit, std::int64_t axis) {
-  Shape limits = x.is_array() ? x.array().shape() : Shape{}, starts(limits.size(), 0);
-  std::int64_t rank = std::int64_t(limits.size()), dim = axis < 0 ? axis + rank : axis;
-  if (dim < 0 || dim >= rank)
-    throw_user_error("slice_in_dim at {}: axis {} is out of bounds for {} dimensions", x.where().text(), axis, rank);
-  std::int64_t size = limits[std::size_t(dim)];
-  starts[std::size_t(dim)] = start < 0 ? start + size : start;
-  limits[std::size_t(dim)] = limit < 0 ? limit + size : limit;
-  return slice(x, starts, limits, Shape(limits.size(), 1));  // as JAX, with strides
+  return one("slice_in_dim", {x}, {{"start_index", start}, {"limit_index", limit}, {"axis", axis}});
 }
 Array pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& pad_width, std::string_view mode,
           double constant_value) {

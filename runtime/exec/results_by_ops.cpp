@@ -68,8 +68,8 @@ class OpByOp {
     return lies_[std::size_t(id)];
   }
 
-  // A slice without strides that is no part of a compiled function: outside of jit JAX gives the starts as values, so that one program does for
-  // all. Source: _slice_impl in jax/_src/lax/slicing.py.
+  // A slice without strides that is no part of a compiled function: outside of jit JAX gives the starts as values, so that one program does
+  // for all. Source: _slice_impl in jax/_src/lax/slicing.py.
   const Node* slice_at_values(std::size_t unit) const {
     if (units_[unit].nodes.size() != 1) return nullptr;
     const Node& node = graph_.nodes[std::size_t(units_[unit].nodes[0])];

@@ -6,6 +6,7 @@
 #include "runtime/ops/compose.h"
 #include "runtime/ops/prefix_scan.h"
 #include "runtime/ops/shapes.h"
+#include "runtime/ops/top_k.h"
 
 namespace shardlab::ops {
 namespace {
@@ -45,15 +46,19 @@ Values expand_sort_key_val(GraphBuilder& b, const OpDef&, Args args, const Attrs
                       Attrs{{"axis", attrs.integer("dimension", -1)}, {"num_keys", std::int64_t(1)}}));
 }
 
-// On CPUs the approximation is exact in JAX, too.
+// On CPUs the approximation is exact in JAX, too: a sort of which the first elements are taken.
 template <bool kLeast>
 Values expand_approx_k(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   const Term x = term(b, args[0]);
   if (!is_floating(x.dtype())) throw_user_error("{}: operand must be a floating type, got {}", op.name, x.text());
-  const Attrs how{{"k", static_integer(op, args, 1, attrs, "k")}, {"axis", attrs.integer("reduction_dimension", -1)}};
-  std::vector<Term> found = call_all(b, "top_k", {kLeast ? -x : x}, how);
-  if (kLeast) found[0] = -found[0];
-  return ids(found);
+  const std::int64_t k = static_integer(op, args, 1, attrs, "k");
+  const int axis = normalized_axis(op.name, attrs.integer("reduction_dimension", -1), x.rank());
+  if (k <= 0) throw_user_error("{}: k must be positive, got {}", op.name, k);
+  if (k > x.size(axis))
+    throw_user_error("{}: k must be smaller than the size of reduction_dim {}, got {} for {}", op.name, x.size(axis), k, x.text());
+  const Values found = largest_along(b, (kLeast ? -x : x).id(), axis, Attrs{{"k", k}, {kOfSorted, true}});
+  const Term largest(b, found[0]);
+  return {(kLeast ? -largest : largest).id(), found[1]};
 }
 
 // --- Convolutions.

@@ -5,6 +5,7 @@
 #include "runtime/ops/derive.h"
 #include "runtime/ops/gather_dims.h"
 #include "runtime/ops/order.h"
+#include "runtime/ops/top_k.h"
 
 namespace shardlab::ops {
 namespace {
@@ -23,11 +24,17 @@ std::vector<TensorType> infer(const OpDef& op, const std::vector<TensorType>& ty
   return {{types[0].dtype, shape}, {DType::kInt32, shape}};
 }
 
-// Rows are looked at whole. Where all of each is wanted, in another order, how they are cut passes through.
-FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs&) {
+// Rows are looked at whole. Where all of each is wanted, in another order, how they are cut passes through; and where they are the first of
+// what is sorted, as it does through a sort and a slice.
+FactorRule rule(const std::vector<TensorType>& operands, const std::vector<TensorType>& results, const Attrs& attrs) {
   FactorRule rule(operands, results);
   int last = operands[0].rank() - 1;
   for (int d = 0; d < last; ++d) rule.add(operands[0].shape[std::size_t(d)], {d}, {d, d});
+  if (attrs.flag(kOfSorted)) {
+    const bool is_alone = operands[0].elements() == operands[0].shape.back();
+    rule.add(operands[0].shape.back(), {last}, {last, last}, FactorKind::kReplicate, is_alone);
+    return rule;
+  }
   const bool is_all = operands[0].shape.back() == results[0].shape.back();
   rule.add(operands[0].shape.back(), {last}, {last, last}, is_all ? FactorKind::kPermute : FactorKind::kReplicate, !is_all);
   return rule;
@@ -58,16 +65,9 @@ Values expand(GraphBuilder& b, const OpDef& op, Args args, const Attrs& attrs) {
   ValueId x = value_of(b, args[0]);
   int rank = b.type(x).rank();
   if (rank == 0) throw_user_error("{} operand must have >= 1 dimension, got {}", op.name, b.type(x).text());
-  int axis = normalized_axis(op.name, attrs.integer("axis", -1), rank);
   Attrs own;
   if (attrs.has("k")) own.set("k", attrs.integer("k"));
-  if (axis == rank - 1) return b.emit(op, {x}, own);
-  std::vector<int> swapped(static_cast<std::size_t>(rank));
-  std::iota(swapped.begin(), swapped.end(), 0);
-  std::swap(swapped[std::size_t(axis)], swapped.back());
-  Values results = b.emit(op, {transposed(b, x, swapped)}, own);
-  for (ValueId& result : results) result = transposed(b, result, swapped);
-  return results;
+  return largest_along(b, x, normalized_axis(op.name, attrs.integer("axis", -1), rank), own);
 }
 
 Values jvp(GraphBuilder& b, const JvpArgs& args) {
@@ -89,6 +89,17 @@ constexpr AttrDef kAttrs[] = {{"k", AttrDef::Kind::kInteger, true, "how many of 
                               {"axis", AttrDef::Kind::kInteger, false, "along which rows lie; the last by default"}};
 
 }  // namespace
+
+Values largest_along(GraphBuilder& b, ValueId x, int axis, const Attrs& attrs) {
+  const int rank = b.type(x).rank();
+  if (axis == rank - 1) return b.emit(kTopK, {x}, attrs);
+  std::vector<int> swapped(static_cast<std::size_t>(rank));
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::swap(swapped[std::size_t(axis)], swapped.back());
+  Values results = b.emit(kTopK, {transposed(b, x, swapped)}, attrs);
+  for (ValueId& result : results) result = transposed(b, result, swapped);
+  return results;
+}
 
 const OpDef kTopK = {.name = "top_k",
                      .doc =

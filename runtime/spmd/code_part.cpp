@@ -47,7 +47,7 @@ std::vector<bool> Code::same_everywhere() const {
   return same;
 }
 
-bool Code::can_hand_over() const { return axes_ && !node_->attrs.flag(kPlanned) && !node_->attrs.has(kWholeAtEdges); }
+bool Code::can_hand_over() const { return axes_ && !node_->attrs.flag(kPlanned); }
 
 std::vector<bool> Code::needed_for(std::vector<bool> wanted, const std::vector<bool>& given) const {
   for (auto node = graph_->nodes.rbegin(); node != graph_->nodes.rend(); ++node)
@@ -113,8 +113,11 @@ std::vector<ValueId> Code::add(PropagationCopy& around, BodyPropagations& bodies
     if (propagated_ == nullptr) continue;
     if (auto found = propagated_->bodies.find(n); found != propagated_->bodies.end()) inner[copy.node_now(n)] = found->second;
   }
+  const std::size_t handed_before = std::size_t(node.attrs.integer(kHandedOver, 0));
+  auto handed = std::int64_t(part.handed.size());
   for (std::size_t r = 0; r < graph_->results.size(); ++r) {
     if (!part.results[r]) continue;
+    if (r + handed_before >= graph_->results.size()) ++handed;
     copy.graph.results.push_back(copy.now(graph_->results[r]));
     out.push_back(node_->attrs.shardings("out_specs")[r]);
     const ValueId outside = node_->results[r];
@@ -130,7 +133,7 @@ std::vector<ValueId> Code::add(PropagationCopy& around, BodyPropagations& bodies
   }
   BodyPropagation code = copy.as_body(std::move(inner));
   if (node.results.empty() && std::none_of(code.graph.nodes.begin(), code.graph.nodes.end(), has_effects)) return names;
-  node.attrs.set("bodies", Bodies{std::make_shared<const Graph>(code.graph)}).set("in_specs", in).set("out_specs", out);
+  node.attrs.set("bodies", Bodies{std::make_shared<const Graph>(code.graph)}).set("in_specs", in).set("out_specs", out).set(kHandedOver, handed);
   const NodeId added = around.add_node(std::move(node));
   if (propagated_ != nullptr) bodies[added] = std::make_shared<const std::vector<BodyPropagation>>(1, std::move(code));
   return names;

@@ -298,7 +298,9 @@ RegionPlan plan_partial_manual(const RegionContext& context, const Node& node, c
     plan.operands.push_back(normalised(with_manual_part(manual_operands[i], spec)));
   }
   for (std::size_t i = 0; i < context.results.size(); ++i) {
-    Spec spec = passing(inside(code.results[i], context.results[i], manual_results[i]), ends);
+    const bool is_handed = std::int64_t(i) >= std::int64_t(context.results.size()) - node.attrs.integer(kHandedOver, 0);
+    Spec spec = inside(code.results[i], context.results[i], manual_results[i]);
+    if (!is_handed) spec = passing(std::move(spec), ends);
     results.push_back(sub.down(spec));
     plan.results.push_back(normalised(with_manual_part(manual_results[i], spec)));
   }

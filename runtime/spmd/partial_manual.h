@@ -16,6 +16,8 @@ inline constexpr const char* kPlanned = "planned";
 // An attribute of a node with code over some axes: names of others by which nothing that enters or leaves the code is cut. Source: the
 // replicated axes of JAX's manual computations, which are the Explicit ones.
 inline constexpr const char* kWholeAtEdges = "whole_at_edges";
+// How many of a node's last results are values of its devices for other code (code_part.h), which are cut by those, too.
+inline constexpr const char* kHandedOver = "handed_over";
 Axes axes_whole_at_edges(const Node& node, const Mesh& mesh);
 // Axes of one mesh by their names as another one has them; none where that has not all of them.
 Axes axes_on(const std::vector<std::string>& names, const Mesh& named, const Mesh& mesh);
