@@ -48,9 +48,10 @@ def in_turns(d, draw, document):
     own = [each for each in jit["args"] if each not in keys and d.is_true(0.5)]
     consts = [each for each in jit["args"] if each not in own]
     document["program"] = [*groups.with_parts(draw, document, own, count, None), jit]
-    document["functions"]["each_turn"] = {"params": [*consts, "turns", *own], "results": ["turns", *f["results"]],
-                                          "body": [*f["body"], step("turns", "add", "turns", 1)]}
-    loop = step(["turns", *f["results"]], "scan", *consts, "turns", *own, fn="each_turn", num_consts=len(consts), num_carry=1,
+    name = "each_turn" if "each_turn" not in document["functions"] else "each_outer_turn"
+    document["functions"][name] = {"params": [*consts, "turns", *own], "results": ["turns", *f["results"]],
+                                   "body": [*f["body"], step("turns", "add", "turns", 1)]}
+    loop = step(["turns", *f["results"]], "scan", *consts, "turns", *own, fn=name, num_consts=len(consts), num_carry=1,
                 **({} if own else {"length": count}))
     document["functions"]["f"] = {"params": f["params"], "body": [step("turns", "constant", value=0), loop], "results": f["results"]}
     return document

@@ -133,7 +133,10 @@ std::vector<ValueId> Code::add(PropagationCopy& around, BodyPropagations& bodies
   }
   BodyPropagation code = copy.as_body(std::move(inner));
   if (node.results.empty() && std::none_of(code.graph.nodes.begin(), code.graph.nodes.end(), has_effects)) return names;
-  node.attrs.set("bodies", Bodies{std::make_shared<const Graph>(code.graph)}).set("in_specs", in).set("out_specs", out).set(kHandedOver, handed);
+  node.attrs.set("bodies", Bodies{std::make_shared<const Graph>(code.graph)})
+      .set("in_specs", in)
+      .set("out_specs", out)
+      .set(kHandedOver, handed);
   const NodeId added = around.add_node(std::move(node));
   if (propagated_ != nullptr) bodies[added] = std::make_shared<const std::vector<BodyPropagation>>(1, std::move(code));
   return names;

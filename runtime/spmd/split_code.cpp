@@ -62,29 +62,48 @@ void copy_split(const Code& code, const Invariants& found, PropagationCopy& copy
   code.add(copy, bodies, second);
 }
 
-}  // namespace
+bool is_code(const Node& node) { return node.op->region == RegionKind::kManual; }
 
-std::optional<BodyPropagation> with_code_split(const BodyPropagation& body, std::size_t consts, const Mesh& mesh) {
-  const Graph& graph = body.graph;
-  auto is_code = [](const Node& node) { return node.op->region == RegionKind::kManual; };
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_code)) return std::nullopt;
-  const Invariants around = invariants(graph, consts);
-  std::map<NodeId, std::pair<Code, Invariants>> split;
-  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
-    const Node& node = graph.nodes[std::size_t(n)];
+std::vector<bool> varying_operands(const Node& node, const Invariants& around) {
+  std::vector<bool> varying;
+  for (ValueId id : node.operands) varying.push_back(around.varies[std::size_t(id)]);
+  return varying;
+}
+
+std::optional<BodyPropagation> split_all(const BodyPropagation& body, const std::vector<bool>& varying_params, const Mesh& mesh);
+
+// The body with code parted that stands in its code.
+std::optional<BodyPropagation> with_inner_code_split(const BodyPropagation& body, const Invariants& around, const Mesh& mesh) {
+  std::optional<BodyPropagation> changed;
+  for (const auto& [n, inner] : body.bodies) {
+    const Node& node = body.graph.nodes[std::size_t(n)];
     if (!is_code(node) || around.is_work[std::size_t(n)]) continue;
-    const Code code(graph, body.values, body.bodies, n, mesh);
-    std::vector<bool> varying_params;
-    for (ValueId id : node.operands) varying_params.push_back(around.varies[std::size_t(id)]);
-    Invariants found = invariants_of(code, varying_params);
-    if (code.can_hand_over() && has_work(code, found)) split.emplace(n, std::pair(code, std::move(found)));
+    std::optional<BodyPropagation> now = split_all(inner->at(0), varying_operands(node, around), mesh);
+    if (!now) continue;
+    if (!changed) changed = body;
+    changed->graph.nodes[std::size_t(n)].attrs.set("bodies", Bodies{std::make_shared<const Graph>(now->graph)});
+    changed->bodies[n] = std::make_shared<const std::vector<BodyPropagation>>(1, *std::move(now));
   }
-  if (split.empty()) return std::nullopt;
+  return changed;
+}
+
+std::optional<BodyPropagation> split(const BodyPropagation& body, const std::vector<bool>& varying_params, const Mesh& mesh) {
+  const Graph& graph = body.graph;
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_code)) return std::nullopt;
+  const Invariants around = invariants(graph, varying_params);
+  std::map<NodeId, std::pair<Code, Invariants>> parted;
+  for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
+    if (!is_code(graph.nodes[std::size_t(n)]) || around.is_work[std::size_t(n)]) continue;
+    const Code code(graph, body.values, body.bodies, n, mesh);
+    Invariants found = invariants_of(code, varying_operands(graph.nodes[std::size_t(n)], around));
+    if (code.can_hand_over() && has_work(code, found)) parted.emplace(n, std::pair(code, std::move(found)));
+  }
+  if (parted.empty()) return std::nullopt;
   PropagationCopy copy(graph, body.values, body.origins);
   BodyPropagations bodies;
   for (ValueId id : graph.params) copy.copy_param(id);
   for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
-    if (auto each = split.find(n); each != split.end()) {
+    if (auto each = parted.find(n); each != parted.end()) {
       copy_split(each->second.first, each->second.second, copy, bodies);
       continue;
     }
@@ -93,6 +112,21 @@ std::optional<BodyPropagation> with_code_split(const BodyPropagation& body, std:
   }
   for (ValueId id : graph.results) copy.graph.results.push_back(copy.now(id));
   return copy.as_body(std::move(bodies));
+}
+
+// Innermost code first: what leaves it, the code around it may hand on.
+std::optional<BodyPropagation> split_all(const BodyPropagation& body, const std::vector<bool>& varying_params, const Mesh& mesh) {
+  std::optional<BodyPropagation> inner = with_inner_code_split(body, invariants(body.graph, varying_params), mesh);
+  std::optional<BodyPropagation> outer = split(inner ? *inner : body, varying_params, mesh);
+  return outer ? std::move(outer) : std::move(inner);
+}
+
+}  // namespace
+
+std::optional<BodyPropagation> with_code_split(const BodyPropagation& body, std::size_t consts, const Mesh& mesh) {
+  std::vector<bool> varying_params(body.graph.params.size(), true);
+  std::fill_n(varying_params.begin(), consts, false);
+  return split_all(body, varying_params, mesh);
 }
 
 }  // namespace shardlab::spmd

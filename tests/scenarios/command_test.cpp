@@ -290,6 +290,7 @@ TEST(Replay, AScenarioThatTakesItsProcessDownSaysWhere) {
                 {"let": "n", "op": "while_loop", "cond_fn": "below", "body_fn": "next", "args": ["n"]}]})");
   Ran ran = shell("$SHARDLAB replay " + slow + " " + corpus("straggler.json") + R"( -j 1 > crashed.txt 2>&1 & R=$!
     for i in $(seq 400); do W=$(cat /proc/$R/task/$R/children); [ -n "$W" ] && break; sleep 0.02; done
+    for i in $(seq 400); do grep -qE '^SigCgt:.*[4-7c-f]..$' /proc/$W/status && break; sleep 0.02; done
     sleep 0.5; kill -SEGV $W; wait $R; echo "exit $?"; cat crashed.txt)");
   EXPECT_THAT(ran.output, HasSubstr("exit 4\n")) << "as for any fault of our own";
   EXPECT_THAT(ran.output, HasSubstr("the process that ran it was killed by signal 11 (SIGSEGV); it crashed in "));
