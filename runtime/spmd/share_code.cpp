@@ -103,17 +103,22 @@ class Sharer {
     return nullptr;
   }
 
-  // What this one needs not do, because an earlier one does it.
-  bool find_shared(std::size_t c) {
+  // What earlier nodes make of a node's values.
+  struct Shared {
+    std::vector<At> made_at;   // per value
+    std::vector<bool> given;   // per value: it can be handed over, and costs more than that
+    bool is_worth_it = false;  // some of it is exchanged, or a product
+  };
+
+  // Numbers the values of one node's code.
+  Shared compared(std::size_t c) {
     Placed& placed = codes_[c];
     const Code& code = placed.code;
     const Graph& graph = code.graph();
     placed.numbers.assign(graph.values.size(), -1);
     for (std::size_t i = 0; i < graph.params.size(); ++i) placed.numbers[std::size_t(graph.params[i])] = number_of_param(code, i);
-    std::vector<At> made_at(graph.values.size(), At{c, -1});
-    std::vector<bool> given(graph.values.size(), false);
+    Shared shared{std::vector<At>(graph.values.size()), std::vector<bool>(graph.values.size(), false)};
     const std::vector<bool> constant = constant_expressions(graph);
-    bool is_worth_it = false;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
       const bool costs = !constant[n] && !is_scalar_broadcast(graph, node);
@@ -121,33 +126,42 @@ class Sharer {
       for (ValueId id : node.operands) operands.push_back(placed.numbers[std::size_t(id)]);
       const Known* other = has_effects(node) ? nullptr : known(c, node, operands);
       for (std::size_t r = 0; r < node.results.size(); ++r) {
-        const ValueId id = node.results[r];
-        placed.numbers[std::size_t(id)] = other != nullptr ? codes_[other->code].numbers[std::size_t(other->node->results[r])] : next_++;
+        const auto id = std::size_t(node.results[r]);
+        placed.numbers[id] = other != nullptr ? codes_[other->code].numbers[std::size_t(other->node->results[r])] : next_++;
         if (other == nullptr) continue;
-        made_at[std::size_t(id)] = {other->code, other->node->results[r]};
-        given[std::size_t(id)] = costs && code.can_hand_over(id);
-        is_worth_it = is_worth_it || (given[std::size_t(id)] && (communicates(node) || is_heavy(graph, node) || code.is_partial()));
+        shared.made_at[id] = {other->code, other->node->results[r]};
+        shared.given[id] = costs && code.can_hand_over(node.results[r]);
+        shared.is_worth_it |= shared.given[id] && (communicates(node) || is_heavy(graph, node) || code.is_partial());
       }
       if (other == nullptr && !has_effects(node)) made_.emplace(std::pair(node.op, operands), Known{&node, c});
     }
+    if (!shared.is_worth_it) std::fill(shared.given.begin(), shared.given.end(), false);
+    return shared;
+  }
+
+  // What this one needs not do, because an earlier one does it.
+  bool find_shared(std::size_t c) {
+    const Shared shared = compared(c);
+    Placed& placed = codes_[c];
+    const Code& code = placed.code;
+    const Graph& graph = code.graph();
     std::vector<bool> wanted = code.needed_by_effects();
     for (std::size_t r = 0; r < graph.results.size(); ++r) {
-      const std::optional<ValueId> equal = is_worth_it ? equal_result(c, r) : std::nullopt;
+      const std::optional<ValueId> equal = shared.is_worth_it ? equal_result(c, r) : std::nullopt;
       const ValueId outside = code.node().results[r];
       if (equal) same_[std::size_t(outside)] = *equal;
       around_[std::size_t(outside)] = equal ? around_[std::size_t(*equal)] : next_++;
       placed.part.results.push_back(!equal);
       if (!equal) wanted[std::size_t(graph.results[r])] = true;
     }
-    if (!is_worth_it) std::fill(given.begin(), given.end(), false);
-    placed.part.needed = code.needed_for(wanted, given);
+    placed.part.needed = code.needed_for(wanted, shared.given);
     for (ValueId id = 0; id < ValueId(graph.values.size()); ++id) {
-      if (!given[std::size_t(id)] || !placed.part.needed[std::size_t(id)]) continue;
+      if (!shared.given[std::size_t(id)] || !placed.part.needed[std::size_t(id)]) continue;
       placed.part.taken.push_back({id, -1});
-      placed.from.push_back(made_at[std::size_t(id)]);
-      hand_over(made_at[std::size_t(id)]);
+      placed.from.push_back(shared.made_at[std::size_t(id)]);
+      hand_over(placed.from.back());
     }
-    return is_worth_it;
+    return shared.is_worth_it;
   }
 
   // What comes by one parameter, cut in one way, is the same in all code.
