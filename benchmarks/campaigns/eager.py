@@ -15,7 +15,7 @@ NAMED_OPERANDS = ("where", "weights", "b")  # attributes that name a value
 
 
 def eager(document):
-    """The document without its jit; nothing where that says how results lie, or keys are split in between."""
+    """The document without its jit; nothing where that says how arguments or results lie."""
     jit = document["program"][-1]
     if jit["op"] != "jit" or "out_shardings" in jit or "in_shardings" in jit:
         return None

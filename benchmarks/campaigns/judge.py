@@ -8,7 +8,6 @@ ones whose turns it does not tell, those once.
 """
 import json
 import math
-import os
 import pathlib
 import re
 import subprocess
@@ -32,22 +31,8 @@ def names_given(document):
 
 def jax_side(path):
     """A line for each scenario: its results' shards and elements, and the bytes that its modules move."""
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    sys.path += [str(HERE.parent / "wire_bytes"), str(HERE.parents[1] / "tests" / "scenarios")]
-    import hlo_bytes
-    import jax
-    import jax_scenarios
+    from compiled_run import CompiledRun, jax_scenarios
     import numpy
-
-    class Compiled(jax_scenarios.Run):
-        wire_bytes, unknown_turns = 0, False
-
-        def compiled(self, function, args, options):
-            executable = jax.jit(function, **options).lower(*args).compile()
-            self.wire_bytes += hlo_bytes.bytes_of_run(executable.as_text(), len(self.devices))
-            self.unknown_turns |= hlo_bytes.has_unknown_turns(executable.as_text())
-            return executable(*args)
 
     def elements(array):
         array = numpy.asarray(array).ravel()
@@ -72,7 +57,7 @@ def jax_side(path):
 
     for document in programs.read([path]):
         try:
-            run, alone = Compiled(document), jax_scenarios.Run(on_one_device(document))
+            run, alone = CompiledRun(document), jax_scenarios.Run(on_one_device(document))
             run.run()
             alone.run()
             arrays = {}
@@ -84,7 +69,7 @@ def jax_side(path):
                                 "values_alone": elements(alone.names[name])}
             # Outside of jit JAX compiles every op by itself, and says nothing of their bytes.
             found = {"arrays": arrays, "wire_bytes": run.wire_bytes if document["program"][-1]["op"] == "jit" else None,
-                     "unknown_turns": run.unknown_turns}
+                     "unknown_turns": run.has_unknown_turns}
         except Exception as error:  # JAX's own, of a program that it refuses
             found = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
         print(json.dumps({"name": document["name"], **found}), flush=True)

@@ -6,13 +6,12 @@
 Expected are shardings and some elements of what the last statement gives, no more bytes than XLA's where its module tells them, and no diagnosis.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parent), str(HERE.parent / "arithmetic"), str(HERE.parent / "wire_bytes")]
+sys.path += [str(HERE.parent), str(HERE.parent / "arithmetic")]
 import jax_python
 import programs
 
@@ -21,25 +20,11 @@ SAMPLES = 6
 
 
 def jax_side(path, name, new_name, description):
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    sys.path.append(str(HERE.parents[1] / "tests" / "scenarios"))
-    import hlo_bytes
-    import jax
-    import jax_scenarios
+    from compiled_run import CompiledRun
     import numpy
 
-    class Compiled(jax_scenarios.Run):
-        wire_bytes, is_known = 0, True
-
-        def compiled(self, function, args, options):
-            executable = jax.jit(function, **options).lower(*args).compile()
-            self.wire_bytes += hlo_bytes.bytes_of_run(executable.as_text(), len(self.devices))
-            self.is_known &= not hlo_bytes.has_unknown_turns(executable.as_text())
-            return executable(*args)
-
     document = next(each for each in programs.read([path]) if each["name"] == name)
-    run = Compiled(document)
+    run = CompiledRun(document)
     run.run()
     names = document["program"][-1]["let"]
     expect = []
@@ -52,7 +37,7 @@ def jax_side(path, name, new_name, description):
             at = sorted({int(i) for i in numpy.linspace(0, elements.size - 1, SAMPLES)}) if elements.size else []
             expected |= {"samples": [[i, float(f"{float(elements[i]):.6g}")] for i in at], "rtol": 5e-4, "atol": 1e-5}
         expect.append(expected)
-    if document["program"][-1]["op"] == "jit" and run.is_known:
+    if document["program"][-1]["op"] == "jit" and not run.has_unknown_turns:
         expect.append({"wire_bytes": {"at_most": run.wire_bytes}})
     return text_of({**document, "name": new_name, "expect": [*expect, {"diagnosis": None}]}, description)
 

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parent), str(HERE.parent / "arithmetic"), str(HERE.parent / "wire_bytes")]
+sys.path += [str(HERE.parent), str(HERE.parent / "arithmetic")]
 import jax_python
 import programs
 
@@ -47,24 +47,10 @@ def text_of(document):
 
 def jax_side(path):
     """Compiles the program; what XLA leaves of it is in the folder of XLA_FLAGS. Prints the last module's collectives."""
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    sys.path.append(str(HERE.parents[1] / "tests" / "scenarios"))
-    import hlo_bytes
-    import jax
-    import jax_scenarios
-
-    class Compiled(jax_scenarios.Run):
-        hlo = ""
-
-        def compiled(self, function, args, options):
-            executable = jax.jit(function, **options).lower(*args).compile()
-            self.hlo = executable.as_text()
-            return executable(*args)
-
-    run = Compiled(programs.read([path])[0])
+    from compiled_run import CompiledRun
+    run = CompiledRun(programs.read([path])[0])
     run.run()
-    for each in hlo_bytes.collectives_of(run.hlo, len(run.devices)):
+    for each in run.collectives:
         print(f"  {each.kind} {each.wire_bytes}")
 
 

@@ -96,6 +96,11 @@ class Hoister {
  private:
   // The loop's bodies, once all has left that leaves loops in these, and with what per-device code does anew in each turn apart.
   SharedBodies prepared(const Node& loop, const SharedBodies& bodies) const {
+    auto has_own = [](const BodyPropagation& body) {
+      return std::any_of(body.graph.nodes.begin(), body.graph.nodes.end(),
+                         [](const Node& node) { return is_loop(node) || node.op->region == RegionKind::kManual; });
+    };
+    if (std::none_of(bodies->begin(), bodies->end(), has_own)) return bodies;
     std::vector<BodyPropagation> changed = *bodies;
     bool has_changed = false;
     for (BodyPropagation& body : changed)

@@ -24,6 +24,10 @@ class Sharer {
         Code code(from.graph, from.values, from.bodies, n, mesh);
         if (code.can_hand_over()) codes_.emplace_back(n, std::move(code));
       }
+    for (Placed& placed : codes_)
+      placed.first_alike =
+          std::size_t(std::find_if(codes_.begin(), codes_.end(), [&](const Placed& each) { return are_alike(each.code, placed.code); }) -
+                      codes_.begin());
   }
 
   std::optional<Propagation> run() {
@@ -52,6 +56,7 @@ class Sharer {
   struct Placed {
     NodeId node;
     Code code;
+    std::size_t first_alike = 0;       // its values are compared with those of codes that have the same one
     std::vector<Number> numbers = {};  // per value
     CodePart part = {};
     std::vector<At> from = {};  // per value taken, where it is made
@@ -93,7 +98,7 @@ class Sharer {
     for (auto each = first; each != last; ++each) {
       const Known& other = each->second;
       const Code& others = codes_[other.code].code;
-      if (other.code == c || !(other.node->attrs == node.attrs) || !are_alike(code, others)) continue;
+      if (other.code == c || !(other.node->attrs == node.attrs) || codes_[other.code].first_alike != codes_[c].first_alike) continue;
       bool is_equal = true;
       for (std::size_t r = 0; r < node.results.size(); ++r)
         is_equal = is_equal && code.graph().type(node.results[r]) == others.graph().type(other.node->results[r]) &&
@@ -182,7 +187,7 @@ class Sharer {
     const ValueId outside = code.node().results[r];
     for (std::size_t earlier = 0; earlier < c; ++earlier) {
       const Code& others = codes_[earlier].code;
-      if (!are_alike(code, others)) continue;
+      if (codes_[earlier].first_alike != codes_[c].first_alike) continue;
       for (std::size_t i = 0; i < others.graph().results.size(); ++i)
         if (codes_[earlier].numbers[std::size_t(others.graph().results[i])] == codes_[c].numbers[std::size_t(code.graph().results[r])] &&
             others.node().attrs.shardings("out_specs")[i] == code.node().attrs.shardings("out_specs")[r] &&

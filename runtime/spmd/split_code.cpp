@@ -73,7 +73,9 @@ std::vector<bool> varying_operands(const Node& node, const Invariants& around) {
 std::optional<BodyPropagation> split_all(const BodyPropagation& body, const std::vector<bool>& varying_params, const Mesh& mesh);
 
 // The body with code parted that stands in its code.
-std::optional<BodyPropagation> with_inner_code_split(const BodyPropagation& body, const Invariants& around, const Mesh& mesh) {
+std::optional<BodyPropagation> with_inner_code_split(const BodyPropagation& body, const std::vector<bool>& varying_params,
+                                                     const Mesh& mesh) {
+  const Invariants around = invariants(body.graph, varying_params);
   std::optional<BodyPropagation> changed;
   for (const auto& [n, inner] : body.bodies) {
     const Node& node = body.graph.nodes[std::size_t(n)];
@@ -89,7 +91,6 @@ std::optional<BodyPropagation> with_inner_code_split(const BodyPropagation& body
 
 std::optional<BodyPropagation> split(const BodyPropagation& body, const std::vector<bool>& varying_params, const Mesh& mesh) {
   const Graph& graph = body.graph;
-  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_code)) return std::nullopt;
   const Invariants around = invariants(graph, varying_params);
   std::map<NodeId, std::pair<Code, Invariants>> parted;
   for (NodeId n = 0; n < NodeId(graph.nodes.size()); ++n) {
@@ -116,7 +117,8 @@ std::optional<BodyPropagation> split(const BodyPropagation& body, const std::vec
 
 // Innermost code first: what leaves it, the code around it may hand on.
 std::optional<BodyPropagation> split_all(const BodyPropagation& body, const std::vector<bool>& varying_params, const Mesh& mesh) {
-  std::optional<BodyPropagation> inner = with_inner_code_split(body, invariants(body.graph, varying_params), mesh);
+  if (std::none_of(body.graph.nodes.begin(), body.graph.nodes.end(), is_code)) return std::nullopt;
+  std::optional<BodyPropagation> inner = with_inner_code_split(body, varying_params, mesh);
   std::optional<BodyPropagation> outer = split(inner ? *inner : body, varying_params, mesh);
   return outer ? std::move(outer) : std::move(inner);
 }
