@@ -209,6 +209,9 @@ int run_case(const std::string& name, const std::string& folder, const std::stri
       if (!each.run(member)) return 1;
       fmt::print("process {} is done\n", options.process_index);
       std::fflush(stdout);
+      // mpirun ends the others once one ends after an abort: all have said so before.
+      board.set(fmt::format("done/{}", options.process_index), "");
+      for (int p = 0; p < options.num_processes; ++p) board.get(fmt::format("done/{}", p), std::chrono::seconds(60));
       made->finish();
       return 0;
     }
