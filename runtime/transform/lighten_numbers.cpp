@@ -82,6 +82,12 @@ bool is_power_of_two(const LightEmitter& e, ValueId id) {
   return std::frexp(std::abs(e.filling(id).value_or(0)), &exponent) == 0.5;
 }
 
+// A number that scales before another factor does, which XLA takes to that factor whatever the rounding: x * number * factor.
+bool scales_first_in_xla(const LightEmitter& e, ValueId id) {
+  const double number = e.filling(id).value_or(0);
+  return number != 0 && std::isfinite(number);
+}
+
 }  // namespace
 
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
@@ -97,7 +103,7 @@ std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site) {
     if (product == nullptr || scalar_in(site.operands[outer]) == kZero) continue;
     for (std::size_t inner : {0, 1}) {
       if (scalar_in(product->operands[inner]) == kZero) continue;
-      if (!is_power_of_two(e, site.operands[outer]) && !is_power_of_two(e, product->operands[inner])) continue;
+      if (!is_power_of_two(e, site.operands[outer]) && !scales_first_in_xla(e, product->operands[inner])) continue;
       const ValueId x = product->operands[1 - inner], first = scalar_in(product->operands[inner]), second = scalar_in(site.operands[outer]);
       const LiesAs lies = e.like(result);
       return e.emit(ops::kMul,
@@ -151,7 +157,7 @@ std::optional<ValueId> scaled_before_repeating(LightEmitter& e, const LightSite&
     for (std::size_t inner : {0, 1}) {
       const ValueId first = product->operands[inner], second = site.operands[outer], x = product->operands[1 - inner];
       const bool scales_first = is_power_of_two(e, second);
-      const Node* spread = scales_first ? repeated(first) : is_power_of_two(e, first) ? repeated(second) : nullptr;
+      const Node* spread = scales_first ? repeated(first) : scales_first_in_xla(e, first) ? repeated(second) : nullptr;
       if (spread == nullptr) continue;
       const ValueId smaller = spread->operands[0], scale = scales_first ? second : first;
       const Attrs attrs = spread->attrs;

@@ -34,11 +34,11 @@ std::optional<ValueId> filled_throughout(LightEmitter& e, const LightSite& site)
 std::optional<ValueId> without_signs(LightEmitter& e, const LightSite& site);
 // Sums or products with two numbers, one after the other: with one. Floats may be rounded otherwise, as XLA's are.
 std::optional<ValueId> computed_at_once(LightEmitter& e, const LightSite& site);
-// A product by two scalars, one a power of two, so that nothing is rounded otherwise: by their product.
+// A product by two scalars, by a number first or by a power of two second: by their product. Floats may be rounded otherwise, as XLA's are.
 std::optional<ValueId> scaled_at_once(LightEmitter& e, const LightSite& site);
 // The product of two products by small powers of two that nobody else uses: that of what they scale, by the product of the powers.
 std::optional<ValueId> scaled_together(LightEmitter& e, const LightSite& site);
-// A product by a power of two and by what repeats: by the scaled one, repeated.
+// A product by a number and then by what repeats, or by that and then by a power of two: by the scaled one, repeated.
 std::optional<ValueId> scaled_before_repeating(LightEmitter& e, const LightSite& site);
 // Products with two constants that differ from element to element: with their product, which is known before the program runs.
 std::optional<ValueId> multiplied_by_constants_at_once(LightEmitter& e, const LightSite& site);
