@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts the arithmetic that one device does in jitted programs beside XLA's, program by program; fails where shardlab's does more.
 
-    compare.py SHARDLAB [--python PYTHON_WITH_JAX | --recorded] [SCENARIOS…]
+    compare.py SHARDLAB [--python PYTHON_WITH_JAX | --recorded] [--all-ops] [SCENARIOS…]
 
 Ours is what `shardlab check --explain` says of the steps that the busiest device executes, XLA's is counted in the modules that JAX compiles
 (jax_side.py); hlo_arithmetic.py says how, and what does not count. Wire bytes are compared, too. Without scenarios they are those of
@@ -76,13 +76,13 @@ def total(side):
     return sum(side["arithmetic"].values())
 
 
-def summary(arithmetic):
+def summary(arithmetic, shown):
     most = sorted(arithmetic.items(), key=lambda each: -each[1])
-    return ", ".join(f"{op} {count}" for op, count in most[:SHOWN_OPS]) + (", …" if len(most) > SHOWN_OPS else "")
+    return ", ".join(f"{op} {count}" for op, count in most[:shown]) + (", …" if len(most) > shown else "")
 
 
-def report(mine, other):
-    """Lines on the programs in which we do more, and a last one on all."""
+def report(mine, other, shown=SHOWN_OPS):
+    """Lines on the programs in which we do more, with the ops that do most, and a last one on all."""
     lines, compared, more, by_a_fiftieth, more_bytes = [], 0, 0, 0, 0
     for name, xla in other.items():
         own = mine.get(name)
@@ -93,7 +93,7 @@ def report(mine, other):
             more += 1
             by_a_fiftieth += 50 * total(own) > 51 * total(xla)
             lines.append(f"{name}: {total(own)} elements on a device, XLA {total(xla)}; {own['wire_bytes']} wire bytes, XLA {xla['wire_bytes']}\n"
-                         f"  shardlab {summary(own['arithmetic'])}\n  XLA      {summary(xla['arithmetic'])}")
+                         f"  shardlab {summary(own['arithmetic'], shown)}\n  XLA      {summary(xla['arithmetic'], shown)}")
         if xla["wire_bytes"] is not None and own["wire_bytes"] > xla["wire_bytes"]:
             more_bytes += 1
             lines.append(f"{name}: {own['wire_bytes']} wire bytes, XLA {xla['wire_bytes']}")
@@ -104,11 +104,15 @@ def report(mine, other):
 
 def main():
     arguments = sys.argv[1:]
-    if not arguments:
+    if not arguments or arguments[0] in ("-h", "--help"):
         sys.exit(__doc__)
     recorded = "--recorded" in arguments
     if recorded:
         arguments.remove("--recorded")
+    shown = SHOWN_OPS
+    if "--all-ops" in arguments:
+        arguments.remove("--all-ops")
+        shown = sys.maxsize
     python = None if recorded else jax_python.taken_from(arguments)
     shardlab, paths = arguments[0], arguments[1:]
     if paths and not python:
@@ -116,7 +120,7 @@ def main():
     paths = paths or [str(HERE / "programs.jsonl")]
     version, other = theirs(python, paths) if python else records((HERE / "xla.jsonl").read_text(encoding="utf-8").splitlines())
     print(f"Arithmetic of a device; XLA of JAX {version}, {'compiled now' if python else 'recorded in benchmarks/arithmetic/xla.jsonl'}")
-    lines, more = report(ours(shardlab, paths), other)
+    lines, more = report(ours(shardlab, paths), other, shown)
     print("\n".join(lines))
     if more:
         sys.exit("shardlab computes or moves more than XLA")

@@ -14,6 +14,7 @@
 #include "runtime/spmd/repeated_stacks.h"
 #include "runtime/spmd/share_code.h"
 #include "runtime/spmd/slim_loops.h"
+#include "runtime/spmd/take_scalars.h"
 #include "runtime/spmd/together.h"
 #include "runtime/spmd/ways.h"
 #include "runtime/spmd/work.h"
@@ -203,6 +204,7 @@ PartitionedProgram partition(const PropagationInput& input, Propagation propagat
   BodyPlans own_plans;
   PartitionOptions options = asked;
   if (options.body_plans == nullptr) options.body_plans = &own_plans;
+  if (std::optional<Propagation> taken = with_scalars_taken(propagated, input.mesh)) propagated = std::move(*taken);
   if (std::optional<Propagation> slim = with_slim_loops(propagated)) propagated = std::move(*slim);
   if (std::optional<Propagation> once = hoisted(propagated, input.mesh)) propagated = std::move(*once);
   while (std::optional<Propagation> fewer = without_repeated_stacks(propagated)) {

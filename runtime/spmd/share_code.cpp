@@ -112,7 +112,7 @@ class Sharer {
   struct Shared {
     std::vector<At> made_at;   // per value
     std::vector<bool> given;   // per value: it can be handed over, and costs more than that
-    bool is_worth_it = false;  // some of it is exchanged, or a product
+    bool is_worth_it = false;  // some of it is exchanged or computed
   };
 
   // Numbers the values of one node's code.
@@ -136,7 +136,8 @@ class Sharer {
         if (other == nullptr) continue;
         shared.made_at[id] = {other->code, other->node->results[r]};
         shared.given[id] = costs && code.can_hand_over(node.results[r]);
-        shared.is_worth_it |= shared.given[id] && (communicates(node) || is_heavy(graph, node) || code.is_partial());
+        shared.is_worth_it |= shared.given[id] && (communicates(node) || code.is_partial() ||
+                                                   (!code.is_scalar(node.results[r]) && !only_moves_data(graph, node)));
       }
       if (other == nullptr && !has_effects(node)) made_.emplace(std::pair(node.op, operands), Known{&node, c});
     }

@@ -10,7 +10,7 @@
 
 namespace shardlab::spmd {
 
-// Nothing: no two of them exchange the same or make the same product.
+// Nothing: no two of them exchange or compute the same.
 std::optional<Propagation> with_code_shared(const Propagation& propagation, const Mesh& mesh);
 
 }  // namespace shardlab::spmd

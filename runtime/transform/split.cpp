@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/ops/calls.h"
 #include "runtime/ops/primitives.h"
 #include "runtime/transform/region.h"
 
@@ -51,11 +52,24 @@ void Split::cut_region(const Node& node) {
   linear_nodes_.push_back(&made_.back());
 }
 
-// A residual, but for single numbers and what repeats them, which each half has of its own, as in JAX.
+// A residual, but for single numbers and what repeats them, which each half has of its own, as in JAX. Of what was repeated for an op that
+// is what was repeated.
 ValueId Split::needed_of_known(ValueId id, std::vector<ValueId>& residuals) {
-  if (const ValueId number = number_again(known_[id]); number != kZero) return number;
-  residuals.push_back(known_[id]);
-  return rest_.param(source_.type(id));
+  const ValueId known = known_[id];
+  if (const ValueId number = number_again(known); number != kZero) return number;
+  const NodeId producer = b_.graph().values[std::size_t(known)].producer;
+  if (producer < 0 || !ops::is_implicit_broadcast(b_.graph().nodes[std::size_t(producer)])) return saved(known, residuals);
+  const Node& repeats = b_.graph().nodes[std::size_t(producer)];
+  return rest_.emit1(*repeats.op, {saved(repeats.operands[0], residuals)}, repeats.attrs);
+}
+
+ValueId Split::saved(ValueId known, std::vector<ValueId>& residuals) {
+  const auto [found, is_new] = saved_.try_emplace(known, kZero);
+  if (is_new) {
+    residuals.push_back(known);
+    found->second = rest_.param(b_.type(known));
+  }
+  return found->second;
 }
 
 // A number of the builder, or one in other shapes, in the linear graph; kZero of other values.

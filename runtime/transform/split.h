@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 
 #include "runtime/transform/linearize.h"
 
@@ -33,11 +34,13 @@ class Split {
   std::vector<const Node*> needed(const std::vector<ValueId>& tangents) const;
   ValueId needed_of_known(ValueId id, std::vector<ValueId>& residuals);
   ValueId number_again(ValueId id);
+  ValueId saved(ValueId known, std::vector<ValueId>& residuals);
 
   GraphBuilder& b_;
   Graph source_;
   GraphBuilder rest_{"linear"};
   Renaming known_, linear_;
+  std::map<ValueId, ValueId> saved_;  // residuals of the builder, as parameters of the linear graph
   std::vector<bool> varies_;
   std::vector<const Node*> linear_nodes_;
   std::deque<Node> made_;  // the linear parts of nodes with bodies

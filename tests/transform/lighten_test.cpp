@@ -226,10 +226,16 @@ INSTANTIATE_TEST_SUITE_P(
              "%6 = mul(%4, %5) : float32[4]\nreturn %6\n",
              "%2 = constant() {value = float32[]{2.0}} : float32[]\n%3 = mul(%2, %1) : float32[]\n"
              "%4 = broadcast_in_dim(%3) {dims = [], shape = [4]} : float32[4]\n%5 = mul(%0, %4) : float32[4]\nreturn %5\n"},
-        Case{"OtherScalesRound", "%0: float32[4], %1: float32[]",
+        Case{"ScaledByANumberFirst", "%0: float32[4], %1: float32[]",
              "%2 = constant() {value = float32[]{3.0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
              "%4 = mul(%3, %0) : float32[4]\n%5 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n"
              "%6 = mul(%4, %5) : float32[4]\nreturn %6\n",
+             "%2 = constant() {value = float32[]{3.0}} : float32[]\n%3 = mul(%2, %1) : float32[]\n"
+             "%4 = broadcast_in_dim(%3) {dims = [], shape = [4]} : float32[4]\n%5 = mul(%0, %4) : float32[4]\nreturn %5\n"},
+        Case{"OtherScalesRound", "%0: float32[4], %1: float32[]",
+             "%2 = constant() {value = float32[]{3.0}} : float32[]\n%3 = broadcast_in_dim(%2) {dims = [], shape = [4]} : float32[4]\n"
+             "%4 = broadcast_in_dim(%1) {dims = [], shape = [4]} : float32[4]\n%5 = mul(%4, %0) : float32[4]\n"
+             "%6 = mul(%5, %3) : float32[4]\nreturn %6\n",
              ""},
         Case{"SumOfOneIsNoMaximum", "%0: float32[4]", "%1 = add(%0, %0) : float32[4]\nreturn %1\n", ""},
         Case{"EqualNodes", "%0: float32[4]",
