@@ -225,6 +225,7 @@ struct OpDef {
   bool is_constraint = false;   // identity whose attribute "sharding" fixes its result's sharding
   // Ops with bodies, and ops that stand in the body of a manual region alone; runtime/spmd/region_*.cpp partitions them.
   RegionKind region = RegionKind::kNone;
+  const OpDef* reshape = nullptr;    // of per-device code: the op by which a scalar of each device gets a dimension to lie along
   std::string_view collective = {};  // HLO's kind: exchanges data between the devices of the mesh; it has no kernel
   bool member = false;               // the result depends on the device's place in the mesh (collectives, axis_index)
   bool is_primitive() const { return infer != nullptr; }

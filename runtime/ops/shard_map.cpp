@@ -66,6 +66,7 @@ const OpDef kShardMap = {.name = "shard_map",
                          .expand = expand,
                          .infer = infer,
                          .rule = no_rule,
-                         .region = RegionKind::kManual};
+                         .region = RegionKind::kManual,
+                         .reshape = &kReshape};
 
 }  // namespace shardlab::ops

@@ -67,20 +67,44 @@ std::vector<bool> Code::needed_by_effects() const {
   return needed;
 }
 
+bool Code::is_scalar_step(const Node& node) const {
+  auto is_scalar = [&](ValueId id) { return graph_->type(id).rank() == 0; };
+  return std::all_of(node.results.begin(), node.results.end(), is_scalar) &&
+         std::all_of(node.operands.begin(), node.operands.end(), is_scalar);
+}
+
+TensorType Code::type_at_edge(ValueId inside) const {
+  TensorType type = graph_->type(inside);
+  if (is_boxed(inside)) type.shape = {1};
+  return type;
+}
+
+ValueSharding Code::form_at_edge(ValueId inside) const {
+  ValueSharding form = values_[std::size_t(inside)];
+  if (form && is_boxed(inside)) form->resize(1);
+  return form;
+}
+
 // What each device has, side by side along its first dimension.
-Sharding Code::spec_around(ValueId inside) const { return Sharding(own_, is_scalar(inside) ? Spec{} : own_axes_); }
+Sharding Code::spec_around(ValueId inside) const { return Sharding(own_, is_cut(inside) ? own_axes_ : Spec{}); }
 
 TensorType Code::type_around(ValueId inside) const {
-  TensorType type = graph_->type(inside);
-  if (!is_scalar(inside)) type.shape[0] *= part_count(own_axes_);
+  TensorType type = type_at_edge(inside);
+  if (is_cut(inside)) type.shape[0] *= part_count(own_axes_);
   return type;
 }
 
 ValueSharding Code::form_around(ValueId inside) const {
-  std::vector<DimSharding> dims(graph_->type(inside).shape.size());
-  if (const ValueSharding& sharding = values_[std::size_t(inside)]) dims = *sharding;
-  if (!is_scalar(inside)) dims[0].axes.insert(dims[0].axes.begin(), axes_->at(0).begin(), axes_->at(0).end());
+  std::vector<DimSharding> dims(type_at_edge(inside).shape.size());
+  if (const ValueSharding& sharding = form_at_edge(inside)) dims = *sharding;
+  if (is_cut(inside)) dims[0].axes.insert(dims[0].axes.begin(), axes_->at(0).begin(), axes_->at(0).end());
   return dims;
+}
+
+ValueId Code::reshaped(PropagationCopy& copy, ValueId id, const TensorType& type, const ValueSharding& form) const {
+  const ValueId result = copy.add_value(type, form);
+  copy.add_node({node_->op->reshape, {id}, {result}, Attrs{{"shape", type.shape}}, node_->where, node_->user_op});
+  return result;
 }
 
 std::vector<ValueId> Code::add(PropagationCopy& around, BodyPropagations& bodies, const CodePart& part) const {
@@ -98,11 +122,14 @@ std::vector<ValueId> Code::add(PropagationCopy& around, BodyPropagations& bodies
   }
   std::vector<bool> is_taken(graph_->values.size(), false);
   for (const CodePart::Taken& taken : part.taken) {
-    copy.now(taken.inside) = copy.add_param(graph_->type(taken.inside), sharding(taken.inside));
+    copy.now(taken.inside) = copy.add_param(type_at_edge(taken.inside), form_at_edge(taken.inside));
     is_taken[std::size_t(taken.inside)] = true;
     node.operands.push_back(taken.around);
     in.push_back(spec_around(taken.inside));
   }
+  for (const CodePart::Taken& taken : part.taken)
+    if (is_boxed(taken.inside))
+      copy.now(taken.inside) = reshaped(copy, copy.now(taken.inside), graph_->type(taken.inside), sharding(taken.inside));
   BodyPropagations inner;
   for (NodeId n = 0; n < NodeId(graph_->nodes.size()); ++n) {
     const Node& each = graph_->nodes[std::size_t(n)];
@@ -126,7 +153,8 @@ std::vector<ValueId> Code::add(PropagationCopy& around, BodyPropagations& bodies
   }
   std::vector<ValueId> names;
   for (ValueId inside : part.handed) {
-    copy.graph.results.push_back(copy.now(inside));
+    const ValueId now = copy.now(inside);
+    copy.graph.results.push_back(is_boxed(inside) ? reshaped(copy, now, type_at_edge(inside), form_at_edge(inside)) : now);
     out.push_back(spec_around(inside));
     names.push_back(around.add_value(type_around(inside), form_around(inside)));
     node.results.push_back(names.back());

@@ -36,10 +36,10 @@ class Code {
   const Mesh& mesh() const { return own_; }
   // Whether it is partitioned over some axes: any of its ops may have to move what it takes.
   bool is_partial() const { return propagated_ != nullptr; }
-  // Whether values of its devices have names around it. A scalar has no dimension to lie along, unless it is the same on all of them.
+  // Whether values of its devices have names around it.
   bool can_hand_over() const;
-  bool can_hand_over(ValueId inside) const { return !is_scalar(inside) || is_same_everywhere_[std::size_t(inside)]; }
-  bool is_scalar(ValueId inside) const { return graph_->type(inside).rank() == 0; }
+  // Whether a node computes with scalars alone.
+  bool is_scalar_step(const Node& node) const;
 
   // The values that some follow from, back to `given` ones.
   std::vector<bool> needed_for(std::vector<bool> wanted, const std::vector<bool>& given) const;
@@ -52,9 +52,16 @@ class Code {
 
  private:
   std::vector<bool> same_everywhere() const;
+  // A scalar that devices have each their own gets a dimension to lie along.
+  bool is_boxed(ValueId inside) const { return graph_->type(inside).rank() == 0 && !is_same_everywhere_[std::size_t(inside)]; }
+  bool is_cut(ValueId inside) const { return graph_->type(inside).rank() > 0 || is_boxed(inside); }
+  TensorType type_at_edge(ValueId inside) const;
+  ValueSharding form_at_edge(ValueId inside) const;
   Sharding spec_around(ValueId inside) const;
   TensorType type_around(ValueId inside) const;
   ValueSharding form_around(ValueId inside) const;
+  // In a copy of the code a value in another shape.
+  ValueId reshaped(PropagationCopy& copy, ValueId id, const TensorType& type, const ValueSharding& form) const;
 
   const Graph& around_;
   const std::vector<ValueSharding>& values_around_;

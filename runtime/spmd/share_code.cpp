@@ -111,7 +111,7 @@ class Sharer {
   // What earlier nodes make of a node's values.
   struct Shared {
     std::vector<At> made_at;   // per value
-    std::vector<bool> given;   // per value: it can be handed over, and costs more than that
+    std::vector<bool> given;   // per value: it costs more than to be handed over
     bool is_worth_it = false;  // some of it is exchanged or computed
   };
 
@@ -123,10 +123,12 @@ class Sharer {
     placed.numbers.assign(graph.values.size(), -1);
     for (std::size_t i = 0; i < graph.params.size(); ++i) placed.numbers[std::size_t(graph.params[i])] = number_of_param(code, i);
     Shared shared{std::vector<At>(graph.values.size()), std::vector<bool>(graph.values.size(), false)};
-    const std::vector<bool> constant = constant_expressions(graph);
+    const std::vector<bool> constant = constant_expressions(graph),
+                            is_place = known_values(graph, std::vector<bool>(graph.params.size(), false));
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
-      const bool costs = !constant[n] && !is_scalar_broadcast(graph, node);
+      const bool costs = !constant[n] && !is_scalar_broadcast(graph, node) &&
+                         !(code.is_scalar_step(node) && !node.results.empty() && is_place[std::size_t(node.results[0])]);
       std::vector<Number> operands;
       for (ValueId id : node.operands) operands.push_back(placed.numbers[std::size_t(id)]);
       const Known* other = has_effects(node) ? nullptr : known(c, node, operands);
@@ -135,9 +137,9 @@ class Sharer {
         placed.numbers[id] = other != nullptr ? codes_[other->code].numbers[std::size_t(other->node->results[r])] : next_++;
         if (other == nullptr) continue;
         shared.made_at[id] = {other->code, other->node->results[r]};
-        shared.given[id] = costs && code.can_hand_over(node.results[r]);
-        shared.is_worth_it |= shared.given[id] && (communicates(node) || code.is_partial() ||
-                                                   (!code.is_scalar(node.results[r]) && !only_moves_data(graph, node)));
+        shared.given[id] = costs;
+        shared.is_worth_it |=
+            shared.given[id] && (communicates(node) || code.is_partial() || (!code.is_scalar_step(node) && !only_moves_data(graph, node)));
       }
       if (other == nullptr && !has_effects(node)) made_.emplace(std::pair(node.op, operands), Known{&node, c});
     }

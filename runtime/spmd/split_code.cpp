@@ -10,18 +10,14 @@
 namespace shardlab::spmd {
 namespace {
 
-// Of per-device code. Scalars that cannot be handed over are made in both parts, and in the second alone where that takes more than
-// arithmetic.
+// Of per-device code. Scalars that follow from a device's place cost nothing where they are used.
 Invariants invariants_of(const Code& code, const std::vector<bool>& varying_params) {
   const Graph& graph = code.graph();
   Invariants found = invariants(graph, varying_params);
+  const std::vector<bool> known = known_values(graph, std::vector<bool>(graph.params.size(), false));
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    const bool is_handed = std::all_of(node.results.begin(), node.results.end(), [&](ValueId id) { return code.can_hand_over(id); });
-    const bool stays = (!is_handed && (communicates(node) || !node.attrs.bodies().empty())) ||
-                       std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return found.varies[std::size_t(id)]; });
-    for (ValueId id : node.results) found.varies[std::size_t(id)] = found.varies[std::size_t(id)] || stays;
-    found.is_work[n] = found.is_work[n] && !stays && is_handed;
+    found.is_work[n] = found.is_work[n] && !(code.is_scalar_step(node) && known[std::size_t(node.results[0])]);
   }
   return found;
 }
@@ -32,8 +28,7 @@ bool has_work(const Code& code, const Invariants& found) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (!found.is_work[n]) continue;
-    const bool is_scalar = code.is_scalar(node.results[0]);
-    if (communicates(node) || (!is_scalar && (code.is_partial() || !only_moves_data(graph, node)))) return true;
+    if (communicates(node) || (!code.is_scalar_step(node) && (code.is_partial() || !only_moves_data(graph, node)))) return true;
   }
   return false;
 }

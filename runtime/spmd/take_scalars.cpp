@@ -11,8 +11,21 @@
 namespace shardlab::spmd {
 namespace {
 
-// A node that repeats a scalar.
-using Repeating = std::map<std::size_t, const Node*>;  // by the operand of code
+// Nodes that repeat a scalar, by the operand that they are of a node with a body.
+using Repeating = std::map<std::size_t, const Node*>;
+
+// Which operands of such a node its body takes as they are. Those before `first_part` are whole, the others have a part for each turn of a
+// scan; what a loop carries is in between.
+struct Taking {
+  std::size_t whole = 0, first_part = 0;
+
+  explicit Taking(const Node& node) : whole(node.operands.size()), first_part(node.operands.size()) {
+    if (node.op->region != RegionKind::kScan) return;
+    whole = std::size_t(node.attrs.integer("num_consts", 0));
+    first_part = whole + std::size_t(node.attrs.integer("num_carry", 0));
+  }
+  bool may_take(std::size_t operand) const { return operand < whole || operand >= first_part; }
+};
 
 class Taker {
  public:
@@ -27,16 +40,11 @@ class Taker {
     for (ValueId id : from_.graph.params) to_.copy_param(id);
     for (NodeId n = 0; n < NodeId(from_.graph.nodes.size()); ++n) {
       Node node = from_.graph.nodes[std::size_t(n)];
-      if (std::none_of(node.results.begin(), node.results.end(), [&](ValueId id) { return wanted[std::size_t(id)]; }) &&
-          !node.results.empty() && (node.op->is_constraint || is_scalar_broadcast(from_.graph, node)))
-        continue;
+      if (only_repeats(node) && !wanted[std::size_t(node.results[0])]) continue;
       auto found = from_.bodies.find(n);
       SharedBodies own = found == from_.bodies.end() ? nullptr : found->second;
+      if (auto taken = taken_.find(n); taken != taken_.end()) take(node, own, taken->second);
       if (own && take_within(node, own)) has_changed = true;
-      if (auto each = taken_.find(n); each != taken_.end()) {
-        copy_code(n, std::move(node), own, each->second);
-        continue;
-      }
       to_.copy_node(n, std::move(node));
       if (own) bodies_[to_.node_now(n)] = std::move(own);
     }
@@ -49,21 +57,27 @@ class Taker {
     return n < 0 ? nullptr : &from_.graph.nodes[std::size_t(n)];
   }
 
-  Repeating repeating(const Node& code) const {
-    Repeating found;
-    if (code.op->region != RegionKind::kManual || code.attrs.flag(kPlanned)) return found;
-    for (std::size_t i = 0; i < code.operands.size(); ++i) {
-      const Node* node = producer(code.operands[i]);
-      while (node != nullptr && node->op->is_constraint) node = producer(node->operands[0]);
-      if (node != nullptr && is_scalar_broadcast(from_.graph, *node)) found[i] = node;
-    }
-    return found;
-  }
-
   // The node that has it, of a number.
   const Node* number_of(ValueId scalar) const {
     const Node* node = producer(scalar);
     return node != nullptr && node->op->constant ? node : nullptr;
+  }
+
+  // Whether a node is gone where nobody needs it any more.
+  bool only_repeats(const Node& node) const { return node.op->is_constraint || is_scalar_broadcast(from_.graph, node); }
+
+  Repeating repeating(const Node& taker) const {
+    Repeating found;
+    const bool is_code = taker.op->region == RegionKind::kManual && !taker.attrs.flag(kPlanned);
+    if (!is_code && taker.op->region != RegionKind::kScan) return found;
+    const Taking taking(taker);
+    for (std::size_t i = 0; i < taker.operands.size(); ++i) {
+      if (!taking.may_take(i)) continue;
+      const Node* node = producer(taker.operands[i]);
+      while (node != nullptr && node->op->is_constraint) node = producer(node->operands[0]);
+      if (node != nullptr && is_scalar_broadcast(from_.graph, *node)) found[i] = node;
+    }
+    return found;
   }
 
   // What somebody still needs.
@@ -72,9 +86,9 @@ class Taker {
     for (ValueId id : from_.graph.results) wanted[std::size_t(id)] = true;
     for (auto n = NodeId(from_.graph.nodes.size()) - 1; n >= 0; --n) {
       const Node& node = from_.graph.nodes[std::size_t(n)];
-      const bool is_gone = (node.op->is_constraint || is_scalar_broadcast(from_.graph, node)) && !wanted[std::size_t(node.results[0])];
+      if (only_repeats(node) && !wanted[std::size_t(node.results[0])]) continue;
       const auto taken = taken_.find(n);
-      for (std::size_t i = 0; i < node.operands.size() && !is_gone; ++i) {
+      for (std::size_t i = 0; i < node.operands.size(); ++i) {
         const bool is_taken = taken != taken_.end() && taken->second.contains(i);
         wanted[std::size_t(is_taken ? taken->second.at(i)->operands[0] : node.operands[i])] = true;
       }
@@ -100,54 +114,66 @@ class Taker {
     return true;
   }
 
-  void copy_code(NodeId n, Node node, const SharedBodies& own, const Repeating& repeating) {
+  // The node takes scalars in place of what repeats them.
+  void take(Node& node, SharedBodies& own, const Repeating& repeating) const {
     static const std::vector<std::vector<Origin>> kNone;
     const GraphRef written = node.attrs.bodies()[0];
     const Graph& graph = own ? own->at(0).graph : *written;
     const std::vector<ValueSharding> unsharded(own ? 0 : graph.values.size());
-    PropagationCopy code(graph, own ? own->at(0).values : unsharded, own ? own->at(0).origins : kNone);
-    std::vector<ValueId> operands;
+    PropagationCopy body(graph, own ? own->at(0).values : unsharded, own ? own->at(0).origins : kNone);
+    const bool is_code = node.op->region == RegionKind::kManual;
+    std::vector<ValueId> operands, scalars(graph.params.size(), -1);  // the latter in the body
     std::vector<Sharding> in;
-    std::vector<ValueId> scalars(graph.params.size(), -1);  // in the code
-    for (std::size_t i = 0; i < graph.params.size(); ++i) {
-      const auto found = repeating.find(i);
-      if (found == repeating.end()) {
-        code.copy_param(graph.params[i]);
-        operands.push_back(node.operands[i]);
-        in.push_back(node.attrs.shardings("in_specs")[i]);
-      } else if (const ValueId scalar = found->second->operands[0]; !number_of(scalar)) {
-        scalars[i] = code.add_param(from_.graph.type(scalar), ValueSharding(std::in_place));
-        operands.push_back(scalar);
-        in.emplace_back(mesh_of_code(node, mesh_), Spec{});
-      }
-    }
+    auto keep = [&](std::size_t i) {
+      body.copy_param(graph.params[i]);
+      operands.push_back(node.operands[i]);
+      if (is_code) in.push_back(node.attrs.shardings("in_specs")[i]);
+    };
+    auto take_scalar = [&](std::size_t i) {
+      const ValueId scalar = repeating.at(i)->operands[0];
+      if (number_of(scalar) != nullptr) return;
+      scalars[i] = body.add_param(from_.graph.type(scalar), ValueSharding(std::in_place));
+      operands.push_back(scalar);
+      if (is_code) in.emplace_back(mesh_of_code(node, mesh_), Spec{});
+    };
+    const Taking taking(node);
+    for (std::size_t i = 0; i < taking.whole; ++i) repeating.contains(i) ? take_scalar(i) : keep(i);
+    for (std::size_t i = taking.first_part; i < graph.params.size(); ++i)
+      if (repeating.contains(i)) take_scalar(i);
+    const std::size_t consts = operands.size();
+    for (std::size_t i = taking.whole; i < graph.params.size(); ++i)
+      if (!repeating.contains(i)) keep(i);
+
     for (const auto& [i, around] : repeating) {
       const ValueId param = graph.params[i], scalar = around->operands[0];
       if (scalars[i] < 0) {
-        scalars[i] = code.add_value(from_.graph.type(scalar), ValueSharding(std::in_place));
+        scalars[i] = body.add_value(from_.graph.type(scalar), ValueSharding(std::in_place));
         Node number = *number_of(scalar);
         number.results = {scalars[i]};
-        code.add_node(std::move(number));
+        body.add_node(std::move(number));
       }
       Node repeats = *around;
-      code.now(param) = code.add_value(graph.type(param), own ? own->at(0).values[std::size_t(param)] : ValueSharding{});
+      body.now(param) = body.add_value(graph.type(param), own ? own->at(0).values[std::size_t(param)] : ValueSharding{});
       repeats.operands = {scalars[i]};
-      repeats.results = {code.now(param)};
+      repeats.results = {body.now(param)};
       repeats.attrs.set("shape", graph.type(param).shape);
-      code.add_node(std::move(repeats));
+      body.add_node(std::move(repeats));
     }
     BodyPropagations inner;
     for (NodeId k = 0; k < NodeId(graph.nodes.size()); ++k) {
-      code.copy_node(k, graph.nodes[std::size_t(k)]);
+      body.copy_node(k, graph.nodes[std::size_t(k)]);
       if (!own) continue;
-      if (auto found = own->at(0).bodies.find(k); found != own->at(0).bodies.end()) inner[code.node_now(k)] = found->second;
+      if (auto found = own->at(0).bodies.find(k); found != own->at(0).bodies.end()) inner[body.node_now(k)] = found->second;
     }
-    for (ValueId id : graph.results) code.graph.results.push_back(code.now(id));
-    BodyPropagation body = code.as_body(std::move(inner));
-    node.attrs.set("bodies", Bodies{std::make_shared<const Graph>(body.graph)}).set("in_specs", in);
+    for (ValueId id : graph.results) body.graph.results.push_back(body.now(id));
+    BodyPropagation changed = body.as_body(std::move(inner));
+    node.attrs.set("bodies", Bodies{std::make_shared<const Graph>(changed.graph)});
+    if (is_code)
+      node.attrs.set("in_specs", in);
+    else
+      node.attrs.set("num_consts", std::int64_t(consts));
     node.operands = std::move(operands);
-    to_.copy_node(n, std::move(node));
-    if (own) bodies_[to_.node_now(n)] = std::make_shared<const std::vector<BodyPropagation>>(1, std::move(body));
+    if (own) own = std::make_shared<const std::vector<BodyPropagation>>(1, std::move(changed));
   }
 
   const Propagation& from_;

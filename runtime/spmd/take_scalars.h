@@ -1,6 +1,8 @@
-// Per-device code that takes what repeats a scalar takes the scalar, and repeats it itself; a number alone it has of its own.
+// Per-device code and loops that take what repeats a scalar take the scalar, and repeat it themselves; a number alone they have of their own.
+// So does a scan whose turns each take a part of it, as of the derivative of a sum over what the turns give.
 //
-// Source: XLA, for which such code has no edges once shardings are chosen: what it does with a repeated scalar is done with the scalar.
+// Source: XLA, for which such code has no edges once shardings are chosen, and its sinking of constants into loops: what it does with a
+// repeated scalar is done with the scalar.
 #pragma once
 
 #include <optional>
@@ -9,7 +11,7 @@
 
 namespace shardlab::spmd {
 
-// Nothing: no code takes such a value.
+// Nothing: none takes such a value.
 std::optional<Propagation> with_scalars_taken(const Propagation& propagation, const Mesh& mesh);
 
 }  // namespace shardlab::spmd

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "runtime/exec/array_ops.h"
 #include "runtime/exec/context.h"
@@ -171,6 +172,7 @@ bool is_same(std::complex<double> a, std::complex<double> b, double tolerance) {
 std::string difference(const std::vector<Array>& sharded, const std::vector<Array>& whole, const std::vector<double>& noise,
                        const std::vector<double>& units) {
   constexpr double kNoiseTimes = 8, kUnits = 8;  // the noise of a few runs is a sample of what rounding does
+  constexpr double kFlushedTerms = 16;  // of a sum: a term that would be denormal counts as 0, which one it is depends on the order
   if (sharded.size() != whole.size()) return fmt::format("{} results, on one device {}", sharded.size(), whole.size());
   for (std::size_t r = 0; r < whole.size(); ++r) {
     if (sharded[r].type() != whole[r].type())
@@ -179,6 +181,7 @@ std::string difference(const std::vector<Array>& sharded, const std::vector<Arra
     double tolerance = kNoiseTimes * noise[r];
     constexpr double kHalfUnit = 1.0 / 1024, kHalfStep = 6e-8;  // float16 gets no finer near 0
     tolerance += kUnits * (units[r] * magnitude(wanted) + (units[r] >= kHalfUnit ? kHalfStep : 0));
+    tolerance += kFlushedTerms * double(std::numeric_limits<float>::min());
     if (!is_inexact(whole[r].dtype()) || units[r] == 0) tolerance = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
       if (!is_same(got[i], wanted[i], tolerance))

@@ -30,8 +30,8 @@ class FuzzPrograms : public ::testing::Test {
 };
 
 // Programs that were different once.
-constexpr unsigned kCorpus[] = {426131258, 4010555,    4041903,    4052225,    1761269435, 1764319443,
-                                571071523, 1591073025, 1592075672, 1592079348, 2352403414, 2377455888};
+constexpr unsigned kCorpus[] = {426131258,  4010555,    4041903,    4052225,    1761269435, 1764319443, 571071523,
+                                1591073025, 1592075672, 1592079348, 2352403414, 2377455888, 3608194990};
 
 TEST_F(FuzzPrograms, ThatDifferedOnceAreTheSame) {
   for (unsigned seed : kCorpus) EXPECT_EQ(check_program(seed).failure, "");
