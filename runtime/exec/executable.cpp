@@ -1,4 +1,5 @@
 #include "runtime/exec/executable.h"
+#include "runtime/core/mesh_change.h"
 #include "runtime/exec/compute_at_use.h"
 
 #include <algorithm>
@@ -297,8 +298,19 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
 
 }  // namespace
 
+namespace {
+
+bool has_whole_axes(const Spec& spec, const Mesh& mesh) {
+  return std::all_of(spec.begin(), spec.end(), [&](const Axes& axes) {
+    return std::all_of(axes.begin(), axes.end(), [&](const AxisPiece& piece) { return piece == mesh.whole_axis(piece.axis); });
+  });
+}
+
+}  // namespace
+
 std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram program, std::string name,
-                                          const spmd::ForeignLayouts& foreign, std::vector<bool> weak_results, std::vector<bool> takes) {
+                                          const spmd::ForeignLayouts& foreign, std::vector<bool> weak_results, std::vector<bool> takes,
+                                          const std::optional<Mesh>& told_on) {
   auto info = std::make_shared<comm::ProgramInfo>();
   std::shared_ptr<Executable> result;
   if (context.only_describes()) {
@@ -313,10 +325,15 @@ std::shared_ptr<const Executable> compile(Context& context, PartitionedProgram p
   executable.takes = std::move(takes);
   const PartitionedProgram& p = executable.program;
 
+  auto on_mesh = [&](const Spec& spec) {
+    const bool is_elsewhere = told_on && !(*told_on == p.mesh) && told_on->same_devices(p.mesh);
+    const std::optional<Spec> told = is_elsewhere ? spec_on(spec, p.mesh, *told_on) : std::nullopt;
+    return told && has_whole_axes(*told, *told_on) ? Sharding(*told_on, *told) : Sharding(p.mesh, spec);
+  };
   auto shardings = [&](const std::vector<spmd::SlotId>& slots, const std::vector<std::optional<Sharding>>& elsewhere) {
     std::vector<Sharding> all;
     for (std::size_t i = 0; i < slots.size(); ++i)
-      all.push_back(i < elsewhere.size() && elsewhere[i] ? *elsewhere[i] : Sharding(p.mesh, p.slots[std::size_t(slots[i])].spec));
+      all.push_back(i < elsewhere.size() && elsewhere[i] ? *elsewhere[i] : on_mesh(p.slots[std::size_t(slots[i])].spec));
     return all;
   };
   executable.param_shardings = shardings(p.params, foreign.params);

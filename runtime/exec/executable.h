@@ -68,10 +68,11 @@ struct Executable {
 };
 
 // Plans a partitioned program for the context's process. `foreign`: those of its parameters and results that lie on other meshes.
-// `weak_results`: which results are weak (weak_types.h); none where it is empty. `takes`: as Executable's.
+// `weak_results`: which results are weak (weak_types.h); none where it is empty. `takes`: as Executable's. `told_on`: the mesh of the same
+// devices whose axes results name, where it has axes for them.
 std::shared_ptr<const Executable> compile(Context& context, spmd::PartitionedProgram program, std::string name,
                                           const spmd::ForeignLayouts& foreign = {}, std::vector<bool> weak_results = {},
-                                          std::vector<bool> takes = {});
+                                          std::vector<bool> takes = {}, const std::optional<Mesh>& told_on = std::nullopt);
 
 // A device_put from one sharding to another, between any devices. `from_host`: every process has the whole value on its own default
 // device, nothing crosses processes.

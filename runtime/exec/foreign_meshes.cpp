@@ -19,6 +19,12 @@ std::optional<Spec> spec_of(const Sharding& sharding, const Mesh& mesh, int rank
   return spec_on(sharding.spec(rank), sharding.mesh(), mesh);
 }
 
+bool says_all_of(const Mesh& mesh, const Mesh& other) {
+  Spec axes(std::size_t(other.axis_count()));
+  for (int axis = 0; axis < other.axis_count(); ++axis) axes[std::size_t(axis)] = {other.whole_axis(axis)};
+  return spec_on(axes, other, mesh).has_value();
+}
+
 namespace {
 
 bool nests(const Sharding& sharding, const Mesh& mesh, int rank) {
@@ -50,6 +56,42 @@ std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh) {
       if (found && !nests(sharding, *found, rank)) found.reset();
     });
   return found;
+}
+
+namespace {
+
+bool has_partial_code(const Graph& graph, const Mesh& mesh) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    const Bodies& bodies = node.attrs.bodies();
+    return (node.op->region == RegionKind::kManual && spmd::is_partial_manual(node, mesh)) ||
+           std::any_of(bodies.begin(), bodies.end(), [&](const GraphRef& body) { return has_partial_code(*body, mesh); });
+  });
+}
+
+void visit_constraints(const Graph& graph, const std::function<void(const Sharding&)>& visit) {
+  for (const Node& node : graph.nodes) {
+    for (const GraphRef& body : node.attrs.bodies()) visit_constraints(*body, visit);
+    if (node.op->is_constraint) visit(node.attrs.sharding("sharding"));
+  }
+}
+
+}  // namespace
+
+Mesh finest_mesh(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& arguments,
+                 const std::vector<std::optional<Sharding>>& results) {
+  Mesh finest = mesh;
+  auto consider = [&](const Sharding& sharding) {
+    const Mesh& other = sharding.mesh();
+    if (!other.same_devices(mesh) || other.axis_count() <= finest.axis_count()) return;
+    if (says_all_of(other, mesh)) finest = other;
+  };
+  for (const auto& each : arguments)
+    if (each) consider(*each);
+  for (const auto& each : results)
+    if (each) consider(*each);
+  visit_constraints(graph, consider);
+  visit_code(graph, [&](const Sharding& sharding, int) { consider(sharding); });
+  return finest == mesh || has_partial_code(graph, mesh) ? mesh : finest;
 }
 
 std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh) {
@@ -104,6 +146,16 @@ spmd::PartitionedProgram planned(spmd::PropagationInput input, const spmd::Forei
     return foreign.any() ? spmd::with_foreign(std::move(program), foreign) : program;
   };
   spmd::PartitionedProgram program = plan();
+  if (program.wire_bytes > 0 &&
+      std::any_of(foreign.params.begin(), foreign.params.end(), [](const auto& each) { return each.has_value(); })) {
+    const spmd::PropagationInput as_propagated = input;
+    for (std::size_t i = 0; i < foreign.params.size(); ++i)
+      if (foreign.params[i]) input.params[i] = Spec(std::size_t(input.graph->type(input.graph->params[i]).rank()));
+    for (std::size_t i = 0; i < foreign.results.size(); ++i)
+      if (!input.results[i]) input.results[i] = program.slots[std::size_t(program.results[i])].spec;
+    if (spmd::PartitionedProgram gathered = plan(); gathered.wire_bytes < program.wire_bytes) program = std::move(gathered);
+    input = as_propagated;
+  }
   if (program.wire_bytes == 0 ||
       std::none_of(foreign.results.begin(), foreign.results.end(), [](const auto& each) { return each.has_value(); }))
     return program;

@@ -7,6 +7,7 @@
 #include "runtime/exec/foreign_meshes.h"
 #include "runtime/graph/builder.h"
 #include "runtime/ops/region_types.h"
+#include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
 #include "runtime/spmd/propagate.h"
 
@@ -17,28 +18,28 @@ using Shardings = std::vector<std::optional<Sharding>>;
 
 bool is_code(const Node& node) { return node.op->region == RegionKind::kManual; }
 
-// The shardings that a node speaks of, and the values that lie so.
-void visit_shardings(const Node& node, const std::function<void(const Sharding&, ValueId)>& visit) {
-  if (node.op->is_constraint) visit(node.attrs.sharding("sharding"), node.results[0]);
+// The shardings that a node speaks of.
+void visit_shardings(const Node& node, const std::function<void(const Sharding&)>& visit) {
+  if (node.op->is_constraint) visit(node.attrs.sharding("sharding"));
   if (!is_code(node)) return;
-  const std::vector<Sharding>&in = node.attrs.shardings("in_specs"), &out = node.attrs.shardings("out_specs");
-  for (std::size_t i = 0; i < in.size(); ++i) visit(in[i], node.operands[i]);
-  for (std::size_t i = 0; i < out.size(); ++i) visit(out[i], node.results[i]);
+  for (const char* specs : {"in_specs", "out_specs"})
+    for (const Sharding& each : node.attrs.shardings(specs)) visit(each);
 }
 
 // The meshes whose axes do not nest with those of the program's, by what lies on them.
 class Meshes {
  public:
   Meshes(const Graph& graph, const Mesh& mesh, const Shardings& params) : mesh_(mesh) {
-    auto look_at = [&](const Sharding& sharding, int rank) {
-      if (!spmd::is_foreign(sharding, rank, mesh_) || number(sharding.mesh()) > 0) return;
-      can_part_ &= !sharding.mesh().has_explicit_axes();
-      others_.push_back(sharding.mesh());
+    auto look_at = [&](const Sharding& sharding) {
+      const Mesh& other = sharding.mesh();
+      if (other.axis_count() == 0 || !other.same_devices(mesh_) || says_all_of(mesh_, other) || number(other) > 0) return;
+      can_part_ &= !other.has_explicit_axes();
+      others_.push_back(other);
     };
     for (std::size_t i = 0; i < params.size(); ++i)
-      if (params[i]) look_at(*params[i], graph.type(graph.params[i]).rank());
+      if (params[i]) look_at(*params[i]);
     for (const Node& node : graph.nodes) {
-      visit_shardings(node, [&](const Sharding& sharding, ValueId id) { look_at(sharding, graph.type(id).rank()); });
+      visit_shardings(node, look_at);
       if (!is_code(node)) look_into_bodies(node);
     }
     for (const Node& node : graph.nodes) can_part_ &= number_of(node) <= 0 || !is_code(node) || is_wholly_manual(node, at(number_of(node)));
@@ -75,11 +76,13 @@ class Meshes {
   bool can_part_ = true;
 };
 
-// Where a value lies: on which mesh (-1: on whichever its users do), and how many times what it is computed from went over to another one.
+// Where a value lies: on which mesh (-1: on whichever its users do, and on that of what it is made of, if anything, where they do not say),
+// and how many times what it is computed from went over to another one.
 struct Home {
   int mesh = -1;
   int level = 0;
-  bool operator<(const Home& other) const { return std::pair(level, mesh) < std::pair(other.level, other.mesh); }
+  int made_of = -1;  // where `mesh` says nothing
+  int own() const { return mesh >= 0 ? mesh : made_of; }
 };
 
 class Parting {
@@ -90,6 +93,7 @@ class Parting {
         params_(params),
         results_(results),
         homes_(graph.values.size()),
+        is_whole_(graph.values.size(), false),
         renamed_(graph.values.size(), -1),
         shardings_(graph.values.size()),
         out_(graph.name) {}
@@ -100,20 +104,21 @@ class Parting {
       renamed_[id] = out_.param(graph_.values[id].type);
       if (!params_[i]) continue;
       homes_[id].mesh = meshes_.number(params_[i]->mesh());
+      const Spec spec = params_[i]->spec(graph_.values[id].type.rank());
+      is_whole_[id] = std::all_of(spec.begin(), spec.end(), [](const Axes& axes) { return axes.empty(); });
       if (homes_[id].mesh > 0) shardings_[id] = params_[i];
     }
-    std::map<Home, std::vector<std::size_t>> groups;  // the program's own mesh comes first in its level
+    std::map<std::pair<int, int>, std::vector<std::size_t>> groups;  // by level and mesh; the program's own comes first in its level
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      Home home = home_of(graph_.nodes[n]);
+      const Home home = home_of(graph_.nodes[n]);
       for (ValueId id : graph_.nodes[n].results) homes_[std::size_t(id)] = home;
-      home.mesh = std::max(home.mesh, 0);
-      groups[home].push_back(n);
+      groups[{home.level, std::max(home.own(), 0)}].push_back(n);
     }
-    for (const auto& [home, nodes] : groups)
-      if (home.mesh == 0)
+    for (const auto& [place, nodes] : groups)
+      if (place.second == 0)
         for (std::size_t n : nodes) emit(graph_.nodes[n]);
       else
-        emit_part(home.mesh, nodes);
+        emit_part(place.second, nodes);
     std::vector<ValueId> results;
     for (ValueId id : graph_.results) results.push_back(renamed_[std::size_t(id)]);
     out_.set_results(std::move(results));
@@ -123,32 +128,56 @@ class Parting {
  private:
   Home& home(ValueId id) { return homes_[std::size_t(id)]; }
 
+  bool is_of_whole(const Node& node) {
+    return std::all_of(node.operands.begin(), node.operands.end(),
+                       [&](ValueId id) { return home(id).own() < 0 || is_whole_[std::size_t(id)]; });
+  }
+
   Home home_of(const Node& node) {
     Home found{meshes_.number_of(node), 0};
     if (found.mesh < 0 && node.results.empty()) found.mesh = 0;
-    if (found.mesh < 0)
+    // Of parameters that are whole alone nothing comes to lie on a mesh; what repeats a value lies as its users want it first, as in
+    // Shardy.
+    const bool is_open = std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return home(id).mesh < 0; });
+    if (found.mesh < 0 && !is_of_whole(node)) {
+      const bool repeats = node.op->backward_first;
+      int& mesh = repeats || is_open ? found.made_of : found.mesh;
       for (ValueId id : node.operands) {
-        if (home(id).mesh < 0) continue;
-        found.mesh = found.mesh < 0 || found.mesh == home(id).mesh ? home(id).mesh : 0;
+        const int other = is_open || repeats ? home(id).own() : home(id).mesh;
+        if (other >= 0) mesh = mesh < 0 || mesh == other ? other : 0;
       }
+    }
     for (ValueId id : node.operands)
-      found.level = std::max(found.level, home(id).level + (home(id).mesh >= 0 && home(id).mesh != found.mesh));
+      found.level = std::max(found.level, home(id).level + (home(id).own() >= 0 && home(id).own() != found.own()));
     return found;
   }
 
-  std::vector<ValueId> operands_of(const Node& node) const {
+  // A value on the program's own mesh: what lies where its users do is made anew there.
+  ValueId here(ValueId id) {
+    const NodeId producer = graph_.values[std::size_t(id)].producer;
+    if (home(id).mesh >= 0 || home(id).made_of <= 0 || producer < 0) return renamed_[std::size_t(id)];
+    const auto [found, is_new] = here_.try_emplace(id, -1);
+    if (is_new) {
+      const Node& node = graph_.nodes[std::size_t(producer)];
+      const std::vector<ValueId> made = emitted(node);
+      for (std::size_t r = 0; r < made.size(); ++r) here_[node.results[r]] = made[r];
+    }
+    return here_.at(id);
+  }
+
+  std::vector<ValueId> emitted(const Node& node) {
     std::vector<ValueId> operands;
-    for (ValueId id : node.operands) operands.push_back(renamed_[std::size_t(id)]);
-    return operands;
+    for (ValueId id : node.operands) operands.push_back(here(id));
+    Attrs attrs = node.attrs;
+    auto is_elsewhere = [&](ValueId id) { return home(id).mesh > 0; };
+    if (meshes_.number_of(node) < 0 && !is_of_whole(node) && std::any_of(node.operands.begin(), node.operands.end(), is_elsewhere))
+      attrs.set(spmd::kMeetsMeshes, true);
+    out_.set_place_of(node);
+    return out_.emit(*node.op, operands, attrs);
   }
 
   void emit(const Node& node) {
-    Attrs attrs = node.attrs;
-    if (meshes_.number_of(node) < 0 &&
-        std::any_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return home(id).mesh > 0; }))
-      attrs.set(spmd::kMeetsMeshes, true);
-    out_.set_place_of(node);
-    const std::vector<ValueId> found = out_.emit(*node.op, operands_of(node), attrs);
+    const std::vector<ValueId> found = emitted(node);
     for (std::size_t r = 0; r < found.size(); ++r) renamed_[std::size_t(node.results[r])] = found[r];
   }
 
@@ -160,6 +189,7 @@ class Parting {
     std::map<std::pair<ValueId, std::string>, ValueId> taken;  // from around it, each way that it is taken
     std::vector<ValueId> operands;                             // of `out_`
     std::vector<Sharding> in_specs;
+    std::vector<bool> is_open;  // per operand whether propagation says how it comes
   };
 
   void emit_part(int mesh, const std::vector<std::size_t>& nodes) {
@@ -205,42 +235,54 @@ class Parting {
       add(body, graph_.nodes[std::size_t(producer)], mesh);
       return body.values.at(id);
     }
+    // What lies on another mesh and is repeated here lies as propagation says.
+    const bool is_open =
+        home(id).mesh >= 0 && home(id).mesh != mesh && !is_whole_[std::size_t(id)] && !node.op->is_constraint && !is_code(node);
     const Sharding sharding = home(id).mesh == mesh    ? *shardings_[std::size_t(id)]
-                              : home(id).mesh < 0      ? Sharding(meshes_.at(mesh), Spec{})
                               : node.op->is_constraint ? node.attrs.sharding("sharding")
-                                                       : node.attrs.shardings("in_specs")[i];
-    auto [taken, is_new] = body.taken.try_emplace({id, sharding.text()}, -1);
+                              : is_code(node)          ? node.attrs.shardings("in_specs")[i]
+                                                       : Sharding(meshes_.at(mesh), Spec{});
+    auto [taken, is_new] = body.taken.try_emplace({id, is_open ? "" : sharding.text()}, -1);
     if (is_new) {
       taken->second = body.builder.param(graph_.type(id));
       body.operands.push_back(renamed_[std::size_t(id)]);
       body.in_specs.push_back(sharding);
+      body.is_open.push_back(is_open);
     }
     return taken->second;
   }
 
-  // How the part's results lie: as propagation leaves them on its mesh, or as they are asked for there.
-  std::vector<Sharding> lie(const Graph& graph, const Body& body, int mesh, const std::vector<ValueId>& made) const {
+  // How the part's results lie: as propagation leaves them on its mesh, or as they are asked for there. Says how open operands come.
+  std::vector<Sharding> lie(const Graph& graph, Body& body, int mesh, const std::vector<ValueId>& made) const {
     const Mesh& own = meshes_.at(mesh);
     spmd::PropagationInput input{&graph, own, {}, {}};
     for (std::size_t i = 0; i < graph.params.size(); ++i)
-      input.params.emplace_back(body.in_specs[i].spec(graph.type(graph.params[i]).rank()));
+      input.params.push_back(body.is_open[i] ? std::nullopt : std::optional(body.in_specs[i].spec(graph.type(graph.params[i]).rank())));
     for (ValueId id : made) {
       std::optional<Spec>& wanted = input.results.emplace_back();
       for (std::size_t r = 0; r < graph_.results.size(); ++r)
         if (graph_.results[r] == id && r < results_.size() && results_[r] && results_[r]->mesh() == own)
           wanted = results_[r]->spec(graph_.type(id).rank());
     }
+    const spmd::Propagation propagated = spmd::propagate(input);
+    for (std::size_t i = 0; i < graph.params.size(); ++i) {
+      const ValueId param = propagated.graph.params[i];
+      if (body.is_open[i])
+        body.in_specs[i] = Sharding(own, spmd::even_prefix(propagated.values[std::size_t(param)], propagated.graph.type(param).shape));
+    }
     std::vector<Sharding> found;
-    for (const Spec& spec : spmd::propagate(input).results) found.emplace_back(own, spec);
+    for (const Spec& spec : propagated.results) found.emplace_back(own, spec);
     return found;
   }
 
   const Graph& graph_;
   const Meshes& meshes_;
   const Shardings &params_, &results_;
-  std::vector<Home> homes_;       // per value
-  std::vector<ValueId> renamed_;  // per value, in `out_`
-  Shardings shardings_;           // per value on another mesh
+  std::vector<Home> homes_;          // per value
+  std::vector<bool> is_whole_;       // per value whether it is a parameter that lies on its mesh uncut
+  std::vector<ValueId> renamed_;     // per value, in `out_`
+  std::map<ValueId, ValueId> here_;  // of values that lie elsewhere those made anew
+  Shardings shardings_;              // per value on another mesh
   GraphBuilder out_;
 };
 

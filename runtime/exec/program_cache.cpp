@@ -144,7 +144,9 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
 
   const auto out_shardings = result_shardings(request.out_shardings, *request.result_parts, *request.result_paths, graph.results.size(),
                                               request.name, request.where);
+  const Mesh first_mesh = *mesh;
   if (!mesh->has_explicit_axes()) {
+    mesh = finest_mesh(graph, *mesh, given_shardings(request), out_shardings);
     if (auto parted = with_parts_on_meshes(graph, *mesh, given_shardings(request), out_shardings))
       graph = *std::move(parted);
     else if (auto code = mesh_of_code(graph, *mesh))
@@ -215,7 +217,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
   }
   if (mesh->size() > 1) graph = transform::with_callbacks_on_first(graph, *mesh);
   spmd::PartitionedProgram program = planned(input, foreign, {.exact_results = !request.finer_results, .lighten = transform::lightened});
-  auto executable = compile(context, std::move(program), request.name, foreign, *request.weak_results, used);
+  auto executable = compile(context, std::move(program), request.name, foreign, *request.weak_results, used, first_mesh);
   if (!is_own) context.programs().add(key, executable);
   return executable;
 }
