@@ -30,8 +30,7 @@ def jax_side(path, name, new_name, description):
     expect = []
     for each in names if isinstance(names, list) else [names]:
         array = run.names[each]
-        spec = [list(entry) if isinstance(entry, tuple) else entry for entry in array.sharding.spec]
-        expected = {"array": each, "sharding": spec + [None] * (array.ndim - len(spec))}
+        expected = {"array": each, "sharding": sharding_of(array, document["meshes"])}
         elements = numpy.asarray(array).ravel()
         if not numpy.iscomplexobj(elements):
             at = sorted({int(i) for i in numpy.linspace(0, elements.size - 1, SAMPLES)}) if elements.size else []
@@ -40,6 +39,15 @@ def jax_side(path, name, new_name, description):
     if document["program"][-1]["op"] == "jit" and not run.has_unknown_turns:
         expect.append({"wire_bytes": {"at_most": run.wire_bytes}})
     return text_of({**document, "name": new_name, "expect": [*expect, {"diagnosis": None}]}, description)
+
+
+def sharding_of(array, meshes):
+    if not hasattr(array.sharding, "spec"):
+        sys.exit(f"keep.py: JAX has no named sharding for a result: {array.sharding}")
+    spec = [list(entry) if isinstance(entry, tuple) else entry for entry in array.sharding.spec]
+    spec += [None] * (array.ndim - len(spec))
+    mesh = next(name for name, mesh in meshes.items() if tuple(mesh["axes"]) == array.sharding.mesh.axis_names)
+    return {"mesh": mesh, "spec": spec} if len(meshes) > 1 else spec
 
 
 def text_of(document, description):
