@@ -50,9 +50,13 @@ def jax_side(path):
         manual = manual_axes(document["functions"])
         if "*" in manual:
             return document
-        def small(mesh):
-            shape = [size if axis in manual else 1 for axis, size in zip(mesh["axes"], mesh["shape"])]
-            return {**mesh, "shape": shape, "devices": list(range(math.prod(shape)))}
+        def sizes(mesh):
+            return [size if axis in manual else 1 for axis, size in zip(mesh["axes"], mesh["shape"])]
+        count = max(math.prod(sizes(mesh)) for mesh in document["meshes"].values())
+        def small(mesh):  # meshes of one program have the same devices
+            first, *others = sizes(mesh)
+            shape = [count // math.prod(others), *others]
+            return {**mesh, "shape": shape, "devices": list(range(count))}
         return {**document, "meshes": {name: small(mesh) for name, mesh in document["meshes"].items()}}
 
     for document in programs.read([path]):

@@ -60,12 +60,12 @@ std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh) {
 
 namespace {
 
-bool has_partial_code(const Graph& graph, const Mesh& mesh) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    const Bodies& bodies = node.attrs.bodies();
-    return (node.op->region == RegionKind::kManual && spmd::is_partial_manual(node, mesh)) ||
-           std::any_of(bodies.begin(), bodies.end(), [&](const GraphRef& body) { return has_partial_code(*body, mesh); });
-  });
+// Code over some axes of a mesh.
+void visit_partial_code(const Graph& graph, const Mesh& mesh, const std::function<void(const Node&, const Mesh& own)>& visit) {
+  for (const Node& node : graph.nodes) {
+    for (const GraphRef& body : node.attrs.bodies()) visit_partial_code(*body, mesh, visit);
+    if (spmd::is_partial_manual(node, mesh)) visit(node, spmd::mesh_of_code(node, mesh));
+  }
 }
 
 void visit_constraints(const Graph& graph, const std::function<void(const Sharding&)>& visit) {
@@ -82,16 +82,25 @@ Mesh finest_mesh(const Graph& graph, const Mesh& mesh, const std::vector<std::op
   Mesh finest = mesh;
   auto consider = [&](const Sharding& sharding) {
     const Mesh& other = sharding.mesh();
-    if (!other.same_devices(mesh) || other.axis_count() <= finest.axis_count()) return;
-    if (says_all_of(other, mesh)) finest = other;
+    if (other.same_devices(mesh) && other.axis_count() > finest.axis_count() && says_all_of(other, mesh)) finest = other;
   };
-  for (const auto& each : arguments)
-    if (each) consider(*each);
-  for (const auto& each : results)
-    if (each) consider(*each);
+  for (const auto* shardings : {&arguments, &results})
+    for (const auto& each : *shardings)
+      if (each) consider(*each);
   visit_constraints(graph, consider);
   visit_code(graph, [&](const Sharding& sharding, int) { consider(sharding); });
-  return finest == mesh || has_partial_code(graph, mesh) ? mesh : finest;
+  std::optional<Mesh> of_code;
+  visit_partial_code(graph, mesh, [&](const Node& node, const Mesh& own) {
+    const bool is_of_types_alone = of_code && own.axis_names() == of_code->axis_names() && own.shape() == of_code->shape();
+    if (of_code && !is_of_types_alone)
+      throw_user_error(
+          "{} over some axes of {} and other such code on {} in one computation: the same devices under other axes are not supported "
+          "there; "
+          "write both for one mesh [{}]",
+          node.op->name, own.text(), of_code->text(), node.where.text());
+    if (!of_code || own == mesh) of_code = own;
+  });
+  return of_code.value_or(finest);
 }
 
 std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh) {

@@ -46,7 +46,8 @@ std::string devices_text(const Mesh& mesh) {
 // On other devices than the first: whether that is an error, or not known yet.
 enum class Disagreement : std::uint8_t { kThrows, kIsPassedOver };
 
-// The first mesh is the computation's; shardings on others of the same device order are said in its axes, where `may_differ`.
+// The first mesh is the computation's; shardings on others of the same device order are said in its axes, where `may_differ`, or its in
+// theirs (finest_mesh).
 void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where, Disagreement disagreement,
               bool may_differ = true) {
   Wish mine{sharding.mesh(), std::move(who)};
@@ -63,7 +64,8 @@ void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string w
     wish = std::move(mine);
     return;
   }
-  if (!may_differ)
+  const bool is_finer = !wish->mesh.has_explicit_axes() && !mine.mesh.has_explicit_axes() && says_all_of(mine.mesh, wish->mesh);
+  if (!may_differ && !is_finer)
     throw_user_error(
         "{} is on {} and {} on {}: the same devices under other axes in one computation are not supported; place one with "
         "device_put on the mesh of the other [{}]",
