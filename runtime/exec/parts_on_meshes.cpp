@@ -6,10 +6,12 @@
 
 #include "runtime/exec/foreign_meshes.h"
 #include "runtime/graph/builder.h"
+#include "runtime/graph/host_callback.h"
 #include "runtime/ops/region_types.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
 #include "runtime/spmd/propagate.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab {
 namespace {
@@ -133,20 +135,22 @@ class Parting {
                        [&](ValueId id) { return home(id).own() < 0 || is_whole_[std::size_t(id)]; });
   }
 
+  // Of parameters that are whole alone nothing comes to lie on a mesh, and what repeats a value lies as its users want it first, as in
+  // Shardy. Each user makes that anew, so it is nothing that takes long or has effects.
   Home home_of(const Node& node) {
     Home found{meshes_.number_of(node), 0};
     if (found.mesh < 0 && node.results.empty()) found.mesh = 0;
-    // Of parameters that are whole alone nothing comes to lie on a mesh; what repeats a value lies as its users want it first, as in
-    // Shardy.
-    const bool is_open = std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId id) { return home(id).mesh < 0; });
-    if (found.mesh < 0 && !is_of_whole(node)) {
-      const bool repeats = node.op->backward_first;
-      int& mesh = repeats || is_open ? found.made_of : found.mesh;
+    const bool is_once = !node.attrs.bodies().empty() || has_effects(node) || spmd::is_heavy(graph_, node);
+    const bool is_open = !is_once && (node.op->backward_first || std::all_of(node.operands.begin(), node.operands.end(),
+                                                                             [&](ValueId id) { return home(id).mesh < 0; }));
+    if (found.mesh < 0 && (is_once || !is_of_whole(node))) {
+      int& mesh = is_open ? found.made_of : found.mesh;
       for (ValueId id : node.operands) {
-        const int other = is_open || repeats ? home(id).own() : home(id).mesh;
+        const int other = is_open || is_once ? home(id).own() : home(id).mesh;
         if (other >= 0) mesh = mesh < 0 || mesh == other ? other : 0;
       }
     }
+    if (found.mesh < 0 && has_effects(node)) found.mesh = 0;
     for (ValueId id : node.operands)
       found.level = std::max(found.level, home(id).level + (home(id).own() >= 0 && home(id).own() != found.own()));
     return found;
