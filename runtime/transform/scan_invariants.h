@@ -1,4 +1,5 @@
-// What each turn of a scan computes anew of its constants alone, computed once before the scan.
+// What each turn of a scan computes anew of its constants alone, computed once before the scan; of scans, branches and per-device code in
+// it the part that does.
 //
 // JAX does so wherever it cuts a scan by what is known (its `_scan_known_hoisting`), and keeps such values for the other half as they are,
 // not in stacks: their cotangents are summed over the turns before they go through what made them.
