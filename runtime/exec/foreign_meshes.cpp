@@ -114,13 +114,40 @@ std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result
   return is_there ? std::optional(wanted) : std::nullopt;
 }
 
+namespace {
+
+bool is_constrained_elsewhere(const Graph& graph, const Node& node, const Mesh& mesh) {
+  return node.op->is_constraint && !nests(node.attrs.sharding("sharding"), mesh, graph.type(node.results[0]).rank());
+}
+
+// In the bodies of its loops and branches, too. Other graphs stay what they are: some are known by where they lie in memory.
+bool has_constraints_elsewhere(const Graph& graph, const Mesh& mesh) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    const Bodies& bodies = node.attrs.bodies();
+    return is_constrained_elsewhere(graph, node, mesh) ||
+           (node.op->region != RegionKind::kManual &&
+            std::any_of(bodies.begin(), bodies.end(), [&](const GraphRef& body) { return has_constraints_elsewhere(*body, mesh); }));
+  });
+}
+
+}  // namespace
+
 Graph with_constraints_on(const Graph& graph, const Mesh& mesh) {
   Graph result = graph;
   for (Node& node : result.nodes) {
-    if (!node.op->is_constraint) continue;
-    const Sharding wanted = node.attrs.sharding("sharding");
-    const int rank = graph.type(node.results[0]).rank();
-    if (!nests(wanted, mesh, rank)) node.attrs.set("sharding", Sharding(mesh, spmd::like_parts(wanted.spec(rank), mesh)));
+    if (is_constrained_elsewhere(graph, node, mesh)) {
+      const Sharding wanted = node.attrs.sharding("sharding");
+      node.attrs.set("sharding", Sharding(mesh, spmd::like_parts(wanted.spec(graph.type(node.results[0]).rank()), mesh)));
+    }
+    Bodies bodies = node.attrs.bodies();
+    if (node.op->region == RegionKind::kManual || bodies.empty()) continue;
+    bool has_changed = false;
+    for (GraphRef& body : bodies) {
+      if (!has_constraints_elsewhere(*body, mesh)) continue;
+      body = std::make_shared<const Graph>(with_constraints_on(*body, mesh));
+      has_changed = true;
+    }
+    if (has_changed) node.attrs.set("bodies", bodies);
   }
   return result;
 }
