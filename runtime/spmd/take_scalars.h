@@ -1,5 +1,5 @@
-// Per-device code and loops that take what repeats a scalar take the scalar, and repeat it themselves; a number alone they have of their own.
-// So does a scan whose turns each take a part of it, as of the derivative of a sum over what the turns give.
+// Per-device code and loops that take what repeats a scalar take the scalar, and repeat it themselves; a number alone they have of their
+// own. So does a scan whose turns each take a part of it, as of the derivative of a sum over what the turns give.
 //
 // Source: XLA, for which such code has no edges once shardings are chosen, and its sinking of constants into loops: what it does with a
 // repeated scalar is done with the scalar.
