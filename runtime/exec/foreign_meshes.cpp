@@ -77,8 +77,8 @@ void visit_constraints(const Graph& graph, const std::function<void(const Shardi
 
 }  // namespace
 
-Mesh finest_mesh(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& arguments,
-                 const std::vector<std::optional<Sharding>>& results) {
+Mesh planning_mesh(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& arguments,
+                   const std::vector<std::optional<Sharding>>& results) {
   Mesh finest = mesh;
   auto consider = [&](const Sharding& sharding) {
     const Mesh& other = sharding.mesh();

@@ -21,8 +21,8 @@ std::optional<Mesh> mesh_of_code(const Graph& graph, const Mesh& mesh);
 // The mesh with the most axes of those that the shardings and the graph name, where it can say all that `mesh`, the first one, says: what
 // is planned there passes dimensions on that only some of the cuts can. Source: Shardy, whose modules have one mesh (sdy-dedup-meshes).
 // Where there is code over some axes of a mesh it is that one. UserError where there is such code on two.
-Mesh finest_mesh(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& arguments,
-                 const std::vector<std::optional<Sharding>>& results);
+Mesh planning_mesh(const Graph& graph, const Mesh& mesh, const std::vector<std::optional<Sharding>>& arguments,
+                   const std::vector<std::optional<Sharding>>& results);
 // Results that come straight from a constraint to a mesh whose axes do not nest, or from per-device code on it, are given on that mesh.
 std::optional<Sharding> constrained_elsewhere(const Graph& graph, ValueId result, const Mesh& mesh);
 // Constraints to such meshes, as cuts of the computation's mesh into as many parts.

@@ -146,7 +146,7 @@ std::shared_ptr<const Executable> prepare_program(Context& context, const std::s
                                               request.name, request.where);
   const Mesh first_mesh = *mesh;
   if (!mesh->has_explicit_axes()) {
-    mesh = finest_mesh(graph, *mesh, given_shardings(request), out_shardings);
+    mesh = planning_mesh(graph, *mesh, given_shardings(request), out_shardings);
     if (auto parted = with_parts_on_meshes(graph, *mesh, given_shardings(request), out_shardings))
       graph = *std::move(parted);
     else if (auto code = mesh_of_code(graph, *mesh))

@@ -47,7 +47,7 @@ std::string devices_text(const Mesh& mesh) {
 enum class Disagreement : std::uint8_t { kThrows, kIsPassedOver };
 
 // The first mesh is the computation's; shardings on others of the same device order are said in its axes, where `may_differ`, or its in
-// theirs (finest_mesh).
+// theirs (planning_mesh).
 void add_wish(std::optional<Wish>& wish, const Sharding& sharding, std::string who, Where where, Disagreement disagreement,
               bool may_differ = true) {
   Wish mine{sharding.mesh(), std::move(who)};
