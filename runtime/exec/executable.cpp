@@ -1,5 +1,4 @@
 #include "runtime/exec/executable.h"
-#include "runtime/core/mesh_change.h"
 #include "runtime/exec/compute_at_use.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "runtime/base/number_list.h"
 #include "runtime/base/sha256.h"
+#include "runtime/core/mesh_change.h"
 #include "runtime/exec/add_epilogues.h"
 #include "runtime/exec/beside.h"
 #include "runtime/exec/compute.h"
@@ -295,10 +295,6 @@ std::shared_ptr<Executable> compile_steps(Context& context, PartitionedProgram p
   executable.intermediate_bytes = intermediate_bytes(executable);
   return result;
 }
-
-}  // namespace
-
-namespace {
 
 bool has_whole_axes(const Spec& spec, const Mesh& mesh) {
   return std::all_of(spec.begin(), spec.end(), [&](const Axes& axes) {

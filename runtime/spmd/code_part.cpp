@@ -6,6 +6,7 @@
 #include "runtime/graph/host_callback.h"
 #include "runtime/spmd/layout.h"
 #include "runtime/spmd/partial_manual.h"
+#include "runtime/spmd/work.h"
 
 namespace shardlab::spmd {
 
@@ -28,6 +29,7 @@ Code::Code(const Graph& around, const std::vector<ValueSharding>& values_around,
     if (manual[std::size_t(axis)]) own_axes_[0].push_back(own_.whole_axis(axis));
   if (own_.same_devices(mesh)) axes_ = spec_on(own_axes_, own_, mesh);
   is_same_everywhere_ = same_everywhere();
+  is_of_place_ = known_values(*graph_, std::vector<bool>(graph_->params.size(), false));
 }
 
 // Per value whether all places along the code's axes have the same.
@@ -71,6 +73,10 @@ bool Code::is_scalar_step(const Node& node) const {
   auto is_scalar = [&](ValueId id) { return graph_->type(id).rank() == 0; };
   return std::all_of(node.results.begin(), node.results.end(), is_scalar) &&
          std::all_of(node.operands.begin(), node.operands.end(), is_scalar);
+}
+
+bool Code::is_of_place(const Node& node) const {
+  return !node.results.empty() && is_scalar_step(node) && is_of_place_[std::size_t(node.results[0])];
 }
 
 TensorType Code::type_at_edge(ValueId inside) const {

@@ -40,6 +40,8 @@ class Code {
   bool can_hand_over() const;
   // Whether a node computes with scalars alone.
   bool is_scalar_step(const Node& node) const;
+  // Whether what it gives follows from the device's place alone: a scalar that costs nothing where it is used.
+  bool is_of_place(const Node& node) const;
 
   // The values that some follow from, back to `given` ones.
   std::vector<bool> needed_for(std::vector<bool> wanted, const std::vector<bool>& given) const;
@@ -72,7 +74,7 @@ class Code {
   const BodyPropagation* propagated_ = nullptr;  // of code over some axes
   const Graph* graph_ = nullptr;
   std::vector<ValueSharding> values_;
-  std::vector<bool> is_same_everywhere_;  // per value
+  std::vector<bool> is_same_everywhere_, is_of_place_;  // per value
 };
 
 }  // namespace shardlab::spmd

@@ -123,12 +123,10 @@ class Sharer {
     placed.numbers.assign(graph.values.size(), -1);
     for (std::size_t i = 0; i < graph.params.size(); ++i) placed.numbers[std::size_t(graph.params[i])] = number_of_param(code, i);
     Shared shared{std::vector<At>(graph.values.size()), std::vector<bool>(graph.values.size(), false)};
-    const std::vector<bool> constant = constant_expressions(graph),
-                            is_place = known_values(graph, std::vector<bool>(graph.params.size(), false));
+    const std::vector<bool> constant = constant_expressions(graph);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
-      const bool costs = !constant[n] && !is_scalar_broadcast(graph, node) &&
-                         !(code.is_scalar_step(node) && !node.results.empty() && is_place[std::size_t(node.results[0])]);
+      const bool costs = !constant[n] && !is_scalar_broadcast(graph, node) && !code.is_of_place(node);
       std::vector<Number> operands;
       for (ValueId id : node.operands) operands.push_back(placed.numbers[std::size_t(id)]);
       const Known* other = has_effects(node) ? nullptr : known(c, node, operands);

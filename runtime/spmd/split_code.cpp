@@ -10,15 +10,11 @@
 namespace shardlab::spmd {
 namespace {
 
-// Of per-device code. Scalars that follow from a device's place cost nothing where they are used.
+// Of per-device code.
 Invariants invariants_of(const Code& code, const std::vector<bool>& varying_params) {
   const Graph& graph = code.graph();
   Invariants found = invariants(graph, varying_params);
-  const std::vector<bool> known = known_values(graph, std::vector<bool>(graph.params.size(), false));
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    found.is_work[n] = found.is_work[n] && !(code.is_scalar_step(node) && known[std::size_t(node.results[0])]);
-  }
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) found.is_work[n] = found.is_work[n] && !code.is_of_place(graph.nodes[n]);
   return found;
 }
 

@@ -36,6 +36,7 @@ class Parter {
   Parter(const Graph& body, std::size_t consts) : body_(body), dependence_(body, consts), b_(body.name, config_for(body)), now_(body) {}
 
   Graph run() {
+    if (std::none_of(body_.nodes.begin(), body_.nodes.end(), [&](const Node& node) { return may_part(node); })) return body_;
     for (ValueId id : body_.params) now_[id] = b_.param(body_.type(id));
     for (const Node& node : body_.nodes)
       if (!may_part(node) || !part(node)) emit_node(b_, node, now_);

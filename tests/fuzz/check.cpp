@@ -167,6 +167,12 @@ bool is_same(std::complex<double> a, std::complex<double> b, double tolerance) {
   return same(a.real(), b.real()) && same(a.imag(), b.imag());
 }
 
+// In which sums are computed: halves in floats.
+double least_normal(DType dtype) {
+  const bool is_double = dtype == DType::kFloat64 || dtype == DType::kComplex128;
+  return is_double ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min());
+}
+
 // What is different, or nothing.
 // `noise`: of each result, by roundings. `units`: per result the relative size of a rounding that is free; 0: it is the same to the bit.
 std::string difference(const std::vector<Array>& sharded, const std::vector<Array>& whole, const std::vector<double>& noise,
@@ -181,7 +187,7 @@ std::string difference(const std::vector<Array>& sharded, const std::vector<Arra
     double tolerance = kNoiseTimes * noise[r];
     constexpr double kHalfUnit = 1.0 / 1024, kHalfStep = 6e-8;  // float16 gets no finer near 0
     tolerance += kUnits * (units[r] * magnitude(wanted) + (units[r] >= kHalfUnit ? kHalfStep : 0));
-    tolerance += kFlushedTerms * double(std::numeric_limits<float>::min());
+    tolerance += kFlushedTerms * least_normal(whole[r].dtype());
     if (!is_inexact(whole[r].dtype()) || units[r] == 0) tolerance = 0;
     for (std::size_t i = 0; i < got.size(); ++i)
       if (!is_same(got[i], wanted[i], tolerance))
